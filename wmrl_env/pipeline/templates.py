@@ -1,0 +1,321 @@
+"""The pieces of a rendered solution: imports, preprocessing, estimators, output."""
+
+from __future__ import annotations
+
+from wmrl_env.tasks.task import ResearchTask
+
+__all__ = ["MODELS", "repairs", "safe_options", "solution"]
+
+_Choices = dict[str, str]
+
+# family -> (module, classifier, regressor)
+MODELS: dict[str, tuple[str, str, str]] = {
+    "linear": ("sklearn.linear_model", "LogisticRegression", "Ridge"),
+    "neighbors": ("sklearn.neighbors", "KNeighborsClassifier", "KNeighborsRegressor"),
+    "generalised": ("", "MultinomialNB", "PoissonRegressor"),
+    "svm": ("sklearn.svm", "SVC", "SVR"),
+    "tree": ("sklearn.tree", "DecisionTreeClassifier", "DecisionTreeRegressor"),
+    "random_forest": ("sklearn.ensemble", "RandomForestClassifier", "RandomForestRegressor"),
+    "extra_trees": ("sklearn.ensemble", "ExtraTreesClassifier", "ExtraTreesRegressor"),
+    "gradient_boosting": ("sklearn.ensemble", "GradientBoostingClassifier", "GradientBoostingRegressor"),
+    "hist_boosting": ("sklearn.ensemble", "HistGradientBoostingClassifier", "HistGradientBoostingRegressor"),
+    "mlp": ("sklearn.neural_network", "MLPClassifier", "MLPRegressor"),
+}
+
+_CAPACITY: dict[str, dict[str, dict[str, object]]] = {
+    "linear": {"small": {}, "medium": {}, "large": {}},
+    "neighbors": {"small": {"n_neighbors": 50}, "medium": {"n_neighbors": 15}, "large": {"n_neighbors": 3}},
+    "generalised": {"small": {}, "medium": {}, "large": {}},
+    "svm": {"small": {"kernel": "linear"}, "medium": {"kernel": "rbf"}, "large": {"kernel": "poly", "degree": 3}},
+    "tree": {"small": {"max_depth": 3}, "medium": {"max_depth": 8}, "large": {"max_depth": None}},
+    "random_forest": {"small": {"n_estimators": 50}, "medium": {"n_estimators": 150}, "large": {"n_estimators": 400}},
+    "extra_trees": {"small": {"n_estimators": 50}, "medium": {"n_estimators": 150}, "large": {"n_estimators": 400}},
+    "gradient_boosting": {
+        "small": {"n_estimators": 50, "max_depth": 2},
+        "medium": {"n_estimators": 150, "max_depth": 3},
+        "large": {"n_estimators": 400, "max_depth": 4},
+    },
+    "hist_boosting": {"small": {"max_iter": 40}, "medium": {"max_iter": 120}, "large": {"max_iter": 400}},
+    "mlp": {
+        "small": {"hidden_layer_sizes": (16,)},
+        "medium": {"hidden_layer_sizes": (64,)},
+        "large": {"hidden_layer_sizes": (128, 64)},
+    },
+}
+_LINEAR_STEPS = {"small": 100, "medium": 300, "large": 1000}
+
+_FORESTS = {
+    "weak": {"min_samples_leaf": 1},
+    "strong": {"min_samples_leaf": 10},
+    "l1": {"min_samples_leaf": 3, "max_features": 0.5},
+}
+# family -> regularisation -> (keywords for classification, keywords for regression)
+_REGULARISATION: dict[str, dict[str, tuple[dict[str, object], dict[str, object]]]] = {
+    "linear": {
+        "weak": ({"C": 10.0}, {"alpha": 0.1}),
+        "strong": ({"C": 0.05}, {"alpha": 100.0}),
+        "l1": ({"C": 0.5, "l1_ratio": 1.0, "solver": "lbfgs"}, {"alpha": 1.0, "solver": "lbfgs"}),
+    },
+    "neighbors": {
+        "weak": ({"weights": "distance"},) * 2,
+        "strong": ({"weights": "uniform"},) * 2,
+        "l1": ({"weights": "distance", "p": 1},) * 2,
+    },
+    "generalised": {
+        "weak": ({"alpha": 0.1}, {"alpha": 0.01}),
+        "strong": ({"alpha": 10.0}, {"alpha": 10.0}),
+        "l1": ({"alpha": 1.0, "fit_prior": False}, {"alpha": 1.0, "solver": "newton-cholesky"}),
+    },
+    "svm": {
+        "weak": ({"C": 10.0},) * 2,
+        "strong": ({"C": 0.1},) * 2,
+        "l1": ({"C": 1.0, "gamma": "auto"},) * 2,
+    },
+    "tree": {name: (options, options) for name, options in _FORESTS.items()},
+    "random_forest": {name: (options, options) for name, options in _FORESTS.items()},
+    "extra_trees": {name: (options, options) for name, options in _FORESTS.items()},
+    "gradient_boosting": {
+        "weak": ({"learning_rate": 0.2},) * 2,
+        "strong": ({"learning_rate": 0.05, "subsample": 0.5},) * 2,
+        "l1": ({"learning_rate": 0.1, "max_features": 0.3},) * 2,
+    },
+    "hist_boosting": {
+        "weak": ({"learning_rate": 0.2},) * 2,
+        "strong": ({"learning_rate": 0.05, "l2_regularization": 10.0, "min_samples_leaf": 40},) * 2,
+        "l1": ({"learning_rate": 0.1, "max_leaf_nodes": 12},) * 2,
+    },
+    "mlp": {
+        "weak": ({"alpha": 1e-5},) * 2,
+        "strong": ({"alpha": 1.0},) * 2,
+        "l1": ({"alpha": 1e-3, "early_stopping": True},) * 2,
+    },
+}
+_SEEDED = {"svm", "tree", "random_forest", "extra_trees", "gradient_boosting", "hist_boosting", "mlp"}
+_TAKES_CLASS_WEIGHT = {"linear", "svm", "tree", "random_forest", "extra_trees", "hist_boosting"}
+
+
+def _is_classifier(task: ResearchTask) -> bool:
+    return bool(task.classes)
+
+
+def _blended(task: ResearchTask) -> str:
+    """The estimator that a blend averages the model with."""
+    return MODELS["hist_boosting"][1 if _is_classifier(task) else 2]
+
+
+def _call(name: str, keywords: dict[str, object]) -> str:
+    return f"{name}({', '.join(f'{key}={value!r}' for key, value in keywords.items())})"
+
+
+def _estimator(choices: _Choices, task: ResearchTask) -> tuple[str, str]:
+    """Import line and constructor call of the chosen model."""
+    family, classifier = choices["model"], _is_classifier(task)
+    module, *names = MODELS[family]
+    name = names[0] if classifier else names[1]
+    if not module:
+        module = "sklearn.naive_bayes" if classifier else "sklearn.linear_model"  # no module holds both
+    keywords = dict(_CAPACITY[family][choices["capacity"]])
+    if family == "linear" and classifier:
+        keywords["max_iter"] = _LINEAR_STEPS[choices["capacity"]]
+    elif family == "generalised" and not classifier:
+        keywords["max_iter"] = _LINEAR_STEPS[choices["capacity"]]
+    elif family == "mlp":
+        keywords["max_iter"] = 60
+    if family == "svm" and classifier and choices["output"] == "probabilities":
+        keywords["probability"] = True
+    keywords |= _REGULARISATION[family][choices["regularisation"]][0 if classifier else 1]
+    if choices["class_weight"] == "balanced":
+        keywords["class_weight"] = "balanced"
+    if family in _SEEDED and not (family == "svm" and not classifier):
+        keywords["random_state"] = 0
+    return f"from {module} import {name}", _call(name, keywords)
+
+
+def _numeric_steps(choices: _Choices) -> tuple[list[str], list[str]]:
+    imports, steps = [], []
+    if choices["imputation"] in ("median", "mean", "most_frequent"):
+        imports.append("from sklearn.impute import SimpleImputer")
+        steps.append(f"SimpleImputer(strategy={choices['imputation']!r})")
+    if choices["features"] == "polynomial":
+        imports.append("from sklearn.preprocessing import PolynomialFeatures")
+        steps.append("PolynomialFeatures(degree=2, include_bias=False)")
+    scaler = {
+        "standard": "StandardScaler()",
+        "minmax": "MinMaxScaler()",
+        "quantile": "QuantileTransformer(n_quantiles=200, output_distribution='normal', random_state=0)",
+    }.get(choices["scaling"])
+    if scaler:
+        imports.append(f"from sklearn.preprocessing import {scaler.split('(')[0]}")
+        steps.append(scaler)
+    return imports, steps
+
+
+def _text_steps(choices: _Choices) -> tuple[list[str], list[str]]:
+    imports, steps = [], []
+    if choices["imputation"] in ("median", "mean", "most_frequent"):
+        imports.append("from sklearn.impute import SimpleImputer")
+        steps.append("SimpleImputer(strategy='most_frequent')")
+    if choices["encoding"] == "ordinal":
+        imports.append("from sklearn.preprocessing import OrdinalEncoder")
+        steps.append("OrdinalEncoder(handle_unknown='use_encoded_value', unknown_value=-1)")
+    elif choices["encoding"] == "onehot":
+        imports.append("from sklearn.preprocessing import OneHotEncoder")
+        steps.append("OneHotEncoder(handle_unknown='ignore', sparse_output=False)")
+    return imports, steps
+
+
+def _steps(name: str, steps: list[str]) -> list[str]:
+    if not steps:
+        return []
+    if len(steps) == 1:
+        return [f"{name} = {steps[0]}"]
+    return [f"{name} = make_pipeline(", *(f"    {step}," for step in steps), ")"]
+
+
+def _final_steps(choices: _Choices, classifier: bool) -> tuple[list[str], list[str]]:
+    """Steps between the encoded columns and the model."""
+    if choices["features"] == "select":
+        score = "f_classif" if classifier else "f_regression"
+        return [f"from sklearn.feature_selection import SelectKBest, {score}"], [f"SelectKBest({score}, k=10)"]
+    if choices["features"] == "pca":
+        return ["from sklearn.decomposition import PCA"], ["PCA(n_components=0.95, random_state=0)"]
+    return [], []
+
+
+def solution(choices: _Choices, task: ResearchTask) -> str:
+    """Python source of the solution that makes these choices for this task."""
+    classifier = _is_classifier(task)
+    model_import, model = _estimator(choices, task)
+    numeric_imports, numeric = _numeric_steps(choices)
+    text_imports, text = _text_steps(choices) if choices["encoding"] != "drop_text" else ([], [])
+    final_imports, _ = _final_steps(choices, classifier)
+    imports = {
+        "from sklearn.compose import make_column_transformer",
+        "from sklearn.pipeline import make_pipeline",
+        model_import,
+        *numeric_imports,
+        *text_imports,
+        *final_imports,
+    }
+    if choices["ensembling"] == "blend":
+        imports.add(f"from sklearn.ensemble import {_blended(task)}")
+    if choices["ensembling"] == "bagging":
+        imports.add("from sklearn.model_selection import KFold")
+    if choices["target_transform"] == "log1p" and not classifier:
+        imports.add("from sklearn.compose import TransformedTargetRegressor")
+
+    transformers = [f"({'numeric' if numeric else repr('passthrough')}, numeric_columns)"]
+    if choices["encoding"] != "drop_text":
+        transformers.append(f"({'text' if text else repr('passthrough')}, text_columns)")
+    wrapped = model
+    if choices["target_transform"] == "log1p" and not classifier:
+        wrapped = f"TransformedTargetRegressor({model}, func=np.log1p, inverse_func=np.expm1)"
+
+    lines = [
+        "import os",
+        "from pathlib import Path",
+        "",
+        "import numpy as np",
+        "import pandas as pd",
+        *sorted(imports),
+        "",
+        'data = Path(os.environ["DATA_DIR"])',
+        'train = pd.read_csv(data / "train.csv")',
+        'test = pd.read_csv(data / "test.csv")',
+    ]
+    if choices["imputation"] == "drop_rows":
+        lines += ["train = train.dropna()", "test = test.dropna()"]
+    lines += [
+        "",
+        f"y = train.pop({task.target!r})",
+        f"X = train.drop(columns={task.id_column!r})",
+        f"X_test = test.drop(columns={task.id_column!r})",
+    ]
+    if choices["target_transform"] == "log1p" and classifier:
+        lines.append("y = np.log1p(y)")
+    lines += [
+        'numeric_columns = X.select_dtypes("number").columns',
+        'text_columns = X.select_dtypes(exclude="number").columns',
+        "",
+        *_steps("numeric", numeric),
+        *_steps("text", text),
+        f"columns = make_column_transformer({', '.join(transformers)})",
+        f"model = {wrapped}",
+        "",
+        *_fit_and_predict(choices, task),
+        "",
+        f"submission = pd.DataFrame({{{task.id_column!r}: test[{task.id_column!r}], {task.target!r}: prediction}})",
+        'submission.to_csv(os.environ["SUBMISSION_PATH"], index=False)',
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _prediction(choices: _Choices, task: ResearchTask) -> str:
+    """Expression for the submitted column, from ``output`` of one fit or ``outputs`` of several."""
+    several = choices["ensembling"] != "single"
+    probabilities = choices["output"] == "probabilities"
+    if task.kind == "binary" and not probabilities:
+        return (
+            f"np.mean([output == {task.positive!r} for output in outputs], axis=0)"
+            if several
+            else f"(output == {task.positive!r}).astype(int)"
+        )
+    if task.kind == "multiclass" and not probabilities:
+        return "pd.DataFrame(outputs).mode().iloc[0].to_numpy()" if several else "output"
+    mean = "np.mean(outputs, axis=0)" if several else "output"
+    return mean + {"binary": "[:, 1]", "multiclass": ".max(axis=1)"}.get(task.kind, "")
+
+
+def _fit_and_predict(choices: _Choices, task: ResearchTask) -> list[str]:
+    method = "predict_proba" if choices["output"] == "probabilities" else "predict"
+    final = ["columns", *_final_steps(choices, _is_classifier(task))[1]]
+    if choices["ensembling"] == "bagging":
+        lines = [
+            f"solution = make_pipeline({', '.join([*final, 'model'])})",
+            "outputs = []",
+            "for kept, _ in KFold(n_splits=3, shuffle=True, random_state=0).split(X):",
+            "    solution.fit(X.iloc[kept], y.iloc[kept])",
+            f"    outputs.append(solution.{method}(X_test))",
+        ]
+    elif choices["ensembling"] == "blend":
+        lines = [
+            "outputs = []",
+            f"for estimator in (model, {_blended(task)}(random_state=0)):",
+            f"    solution = make_pipeline({', '.join([*final, 'estimator'])})",
+            "    solution.fit(X, y)",
+            f"    outputs.append(solution.{method}(X_test))",
+        ]
+    else:
+        lines = [
+            f"solution = make_pipeline({', '.join([*final, 'model'])})",
+            "solution.fit(X, y)",
+            f"output = solution.{method}(X_test)",
+        ]
+    return [*lines, f"prediction = {_prediction(choices, task)}"]
+
+
+def safe_options(task: ResearchTask) -> dict[str, tuple[str, ...]]:
+    """Options that a careful author of this task's solutions chooses among, for decisions with a wrong one."""
+    labels_wanted = task.kind != "binary"
+    return {
+        "imputation": ("median", "mean", "most_frequent"),
+        "encoding": ("ordinal", "onehot", "drop_text"),
+        "regularisation": ("weak", "strong", "l1"),
+        "target_transform": ("none",) if _is_classifier(task) else ("none", "log1p"),
+        "output": ("predictions",) if labels_wanted else ("probabilities",),
+    }
+
+
+def repairs(choices: _Choices, task: ResearchTask) -> dict[str, str]:
+    """Changes that keep these choices from contradicting each other."""
+    changes: dict[str, str] = {}
+    takes_weight = _is_classifier(task) and choices["model"] in _TAKES_CLASS_WEIGHT
+    if choices["class_weight"] == "balanced" and not takes_weight:
+        changes["class_weight"] = "none"
+    if choices["model"] == "linear" and choices["regularisation"] == "l1":
+        changes["regularisation"] = "strong"
+    if choices["model"] == "generalised" and _is_classifier(task):
+        changes |= {"scaling": "minmax"} | ({"features": "none"} if choices["features"] == "pca" else {})
+        if choices["encoding"] == "ordinal":
+            changes["encoding"] = "onehot"
+    return changes

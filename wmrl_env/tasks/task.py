@@ -1,0 +1,124 @@
+"""A research task: what is asked, on which data, graded how."""
+
+from __future__ import annotations
+
+import hashlib
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+from wmrl_env.tasks.metrics import Metric, get_metric
+
+__all__ = ["Kind", "ResearchTask", "Split"]
+
+Kind = Literal["binary", "multiclass", "regression", "counts"]
+Split = Literal["train", "heldout"]
+
+ID_COLUMN = "row_id"
+
+
+@dataclass(frozen=True)
+class ResearchTask:
+    """A research task.
+
+    Attributes:
+        id: unique name, e.g. ``"churn"``.
+        title: one line.
+        description: what is asked, in prose.
+        kind: ``"binary"``, ``"multiclass"``, ``"regression"`` or ``"counts"``.
+        metric: name of a metric in :data:`wmrl_env.tasks.metrics.METRICS`.
+        higher_is_better: the metric's direction.
+        target: column to predict; ``id_column``: column that names a row.
+        classes: labels in sorted order (binary, multiclass), the last one is a binary task's positive class.
+        inventory: files and columns of the public half, in the format of ``docs/architecture.md``.
+        public_dir: ``train.csv``, ``test.csv``, ``sample_submission.csv``, ``description.md``: what a solution sees.
+        private_dir: ``labels.csv``: what only grading sees.
+        leaderboard: metric values of real reference solutions.
+        time_limit_s: CPU seconds that a solution may take beyond its imports.
+        memory_limit_mb: MiB of address space that it may take beyond its imports.
+        split: ``"train"`` or ``"heldout"`` (never used to train anything, world models included).
+        modality: ``"tabular"``.
+        fingerprint: hash of the data, so that results of other data are never served for this task.
+    """
+
+    id: str
+    title: str
+    description: str
+    metric: str
+    higher_is_better: bool
+    public_dir: Path
+    private_dir: Path
+    leaderboard: tuple[float, ...]
+    time_limit_s: float = 10.0
+    memory_limit_mb: int = 1024
+    split: Split = "train"
+    modality: str = "tabular"
+    kind: Kind = "regression"
+    target: str = "target"
+    id_column: str = ID_COLUMN
+    classes: tuple[str, ...] = ()
+    inventory: str = ""
+    fingerprint: str = ""
+    _ranked: tuple[float, ...] = field(init=False, repr=False, compare=False, default=())
+
+    def __post_init__(self) -> None:
+        metric = get_metric(self.metric)
+        if metric.higher_is_better != self.higher_is_better:
+            raise ValueError(
+                f"task {self.id!r}: higher_is_better={self.higher_is_better} contradicts metric {self.metric!r}"
+            )
+        if not self.leaderboard:
+            raise ValueError(f"task {self.id!r}: an empty leaderboard cannot give a percentile")
+        if self.time_limit_s <= 0 or self.memory_limit_mb <= 0:
+            raise ValueError(f"task {self.id!r}: limits must be positive")
+        object.__setattr__(self, "_ranked", tuple(sorted(self.leaderboard)))
+
+    @property
+    def positive(self) -> str:
+        """The class whose probability a binary task asks for."""
+        return self.classes[-1]
+
+    @property
+    def metric_object(self) -> Metric:
+        return get_metric(self.metric)
+
+    @cached_property
+    def text(self) -> str:
+        """What agents and world models read: title, description, facts and inventory."""
+        direction = "higher" if self.higher_is_better else "lower"
+        return "\n".join(
+            [
+                f"# {self.title}",
+                "",
+                self.description,
+                "",
+                f"Kind: {self.kind}",
+                f"Metric: {self.metric} ({direction} is better)",
+                f"Limits: {self.time_limit_s:g} CPU seconds, {self.memory_limit_mb} MB",
+                f"Target: {self.target}",
+                f"Id: {self.id_column}",
+                self.inventory,
+            ]
+        )
+
+    def percentile(self, metric_value: float) -> float:
+        """Share of leaderboard entries that ``metric_value`` beats, ties counted half; in [0, 1]."""
+        below = bisect_left(self._ranked, metric_value)
+        not_above = bisect_right(self._ranked, metric_value)
+        beaten = below if self.higher_is_better else len(self._ranked) - not_above
+        return (beaten + 0.5 * (not_above - below)) / len(self._ranked)
+
+    @property
+    def cache_key(self) -> str:
+        """Hash of all that decides a solution's status and metric: data, metric and limits (not the leaderboard)."""
+        parts = (self.id, self.fingerprint, self.metric, f"{self.time_limit_s:g}", str(self.memory_limit_mb))
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+    @classmethod
+    def from_directory(cls, path: str | Path, **overrides: object) -> ResearchTask:
+        """Load a task from a directory; see :func:`wmrl_env.tasks.directory.load` for the layouts."""
+        from wmrl_env.tasks.directory import load
+
+        return load(Path(path), **overrides)
