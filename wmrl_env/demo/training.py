@@ -1,0 +1,170 @@
+"""One arm with one seed: train with Stable-Baselines3 until the clock says stop, then grade for real."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import ExitStack, closing
+from dataclasses import asdict
+from functools import partial
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import torch
+from stable_baselines3 import PPO
+from stable_baselines3.common.callbacks import BaseCallback
+
+from wmrl_env.demo.config import DemoConfig
+from wmrl_env.envs.resolve import resolve_tasks
+from wmrl_env.integrations import sb3
+from wmrl_env.sandbox import Sandbox
+from wmrl_env.wrappers import vector
+from world_models.outcomes import Backend
+
+__all__ = ["grade", "train"]
+
+ENV_ID = "wmrl/AutoResearchPipeline-v0"
+_CURVE_POINTS = 40
+_FOREVER = 2**62
+
+
+class Watch(BaseCallback):
+    """Stops training on time, and notes what it saw.
+
+    Args:
+        started: reading of ``time.monotonic`` when the clock began.
+        seconds: wall seconds that training gets.
+        progress: called with the seconds gone by after each step.
+    """
+
+    def __init__(self, started: float, seconds: float, progress: Callable[[float], None]) -> None:
+        super().__init__()
+        self.predictions = 0
+        self.seconds_stood_for = 0.0  # CPU seconds that executing every step would have taken
+        self.anchors: list[dict[str, float]] = []
+        self._started, self._seconds, self._progress = started, seconds, progress
+        self._sum, self._count = np.zeros(_CURVE_POINTS), np.zeros(_CURVE_POINTS)
+
+    def _on_step(self) -> bool:
+        elapsed = time.monotonic() - self._started
+        point = min(int(_CURVE_POINTS * elapsed / self._seconds), _CURVE_POINTS - 1)
+        for info in self.locals["infos"]:
+            self.seconds_stood_for += info["seconds"]
+            self.predictions += info["source"] == "world_model"
+            if info["graded"]:
+                self._sum[point] += info["score"]
+                self._count[point] += 1
+            if not np.isnan(info["anchor_score"]):
+                self.anchors.append({"seconds": elapsed, **_anchor(info)})
+        self._progress(min(elapsed, self._seconds))
+        return elapsed < self._seconds
+
+    def curve(self) -> list[tuple[float, float]]:
+        """Mean score of the steps in each slice of time, as training saw it: (seconds, score)."""
+        seen = np.flatnonzero(self._count)
+        seconds = (seen + 0.5) * self._seconds / _CURVE_POINTS
+        return list(zip(seconds.tolist(), (self._sum[seen] / self._count[seen]).tolist(), strict=True))
+
+
+def _anchor(info: dict[str, Any]) -> dict[str, float]:
+    """What the levels of the stack make of one anchored step, whose real outcome is known."""
+    keys = {"raw": "raw_score", "real": "anchor_score", "weight": "reward_weight"}
+    return {name: float(info[key]) for name, key in keys.items() if key in info}
+
+
+def _wrappers(arm: str, seed: int, config: DemoConfig, sandbox: Backend) -> list[Callable[[Any], Any]]:
+    if arm in ("real", "raw"):
+        return []
+    anchors = partial(
+        vector.AnchorSampling, sandbox=sandbox, fraction=config.fraction, group_size=config.group_size, seed=seed
+    )
+    if arm == "mixed":
+        return [anchors]
+    return [
+        anchors,
+        partial(vector.OnlineDebiasing, min_pairs=config.min_pairs, refit_every=config.refit_every),
+        partial(
+            vector.InverseVarianceDenoising, warmup=config.warmup, half_life=config.half_life, carrier="reward"
+        ),
+        vector.CompareRewards,
+    ]
+
+
+def train(
+    arm: str,
+    seed: int,
+    config: DemoConfig,
+    make_sandbox: Callable[[], Sandbox],
+    make_world_model: Callable[[], Backend],
+    progress: Callable[[float], None],
+) -> tuple[PPO, dict[str, Any]]:
+    """Train one arm for ``config.seconds``, its set-up included.
+
+    Returns:
+        The policy, and JSON values: ``wall_s``, ``real_executions``, ``predictions``, ``speedup``, ``curve`` and
+        ``anchors``.
+    """
+    started = time.monotonic()
+    settings = config.executed if arm == "real" else config.predicted
+    with ExitStack() as stack:
+        sandbox = stack.enter_context(make_sandbox())
+        envs = sb3.make_vec_env(
+            ENV_ID,
+            settings.n_envs,
+            wrappers=_wrappers(arm, seed, config, sandbox),
+            seed=seed,
+            backend=sandbox if arm == "real" else make_world_model(),
+            task=config.tasks,
+            max_turns=config.max_turns,
+            reward=config.reward,
+        )
+        stack.enter_context(closing(envs))
+        hyperparameters = {key: value for key, value in asdict(settings).items() if key != "n_envs"}
+        policy = PPO("MlpPolicy", envs, seed=seed, device="cpu", **hyperparameters)
+        watch = Watch(started, config.seconds, progress)
+        policy.learn(_FOREVER, callback=watch)
+        wall_s = time.monotonic() - started
+        return policy, {
+            "wall_s": wall_s,
+            "real_executions": sandbox.executions,
+            "predictions": watch.predictions,
+            "speedup": watch.seconds_stood_for / (config.workers * wall_s),
+            "curve": watch.curve(),
+            "anchors": watch.anchors,
+        }
+
+
+def grade(policy: PPO, seed: int, config: DemoConfig, sandbox: Backend) -> dict[str, Any]:
+    """Let a policy solve every task ``config.episodes`` times for real.
+
+    Returns:
+        JSON values: ``scores``, by task the best score of each episode, and ``ungraded``, the steps whose outcome
+        stayed unknown and which count nowhere.
+
+    Raises:
+        RuntimeError: no outcome is known at all.
+    """
+    torch.manual_seed(seed)
+    task_ids = [task.id for task in resolve_tasks(config.tasks) for _ in range(config.episodes)]
+    envs = gym.make_vec(
+        ENV_ID, num_envs=len(task_ids), backend=sandbox, task=config.tasks, max_turns=config.max_turns, reward="score"
+    )
+    best = np.full(len(task_ids), np.nan)
+    running = np.ones(len(task_ids), np.bool_)
+    ungraded = 0
+    with closing(envs):
+        observations, _ = envs.reset(seed=seed, options={"task": task_ids})
+        for _ in range(config.max_turns):
+            actions, _ = policy.predict(observations, deterministic=False)
+            observations, _, terminated, truncated, info = envs.step(actions)
+            best[running] = np.fmax(best[running], info["score"][running])
+            ungraded += int(np.isnan(info["score"][running]).sum())
+            running &= ~(terminated | truncated)
+    if np.isnan(best).all():
+        raise RuntimeError(f"the sandbox could grade none of the {len(task_ids)} episodes; see `wmrl doctor`")
+    scores: dict[str, list[float]] = {}
+    for task_id, score in zip(task_ids, best.tolist(), strict=True):
+        if not np.isnan(score):
+            scores.setdefault(task_id, []).append(score)
+    return {"scores": scores, "ungraded": ungraded}
