@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 from typing import Literal, Protocol, runtime_checkable
 
 __all__ = ["Backend", "Outcome", "Source", "Status", "Submission", "ladder_score", "render_feedback", "ungraded"]
@@ -13,7 +13,7 @@ __all__ = ["Backend", "Outcome", "Source", "Status", "Submission", "ladder_score
 Source = Literal["sandbox", "world_model", "cache"]
 
 
-class Status(str, Enum):
+class Status(StrEnum):
     """How an execution ended. The value is the name, so that a status survives JSON and equals its string."""
 
     MALFORMED = "MALFORMED"  # the reply holds no code
@@ -25,9 +25,6 @@ class Status(str, Enum):
     INVALID_SUBMISSION = "INVALID_SUBMISSION"  # wrote predictions that cannot be graded
     VALID = "VALID"
     UNGRADED = "UNGRADED"  # the outcome is unknown: sandbox lost, endpoint down
-
-    def __str__(self) -> str:
-        return self.value
 
 
 _BASE_SCORE = {

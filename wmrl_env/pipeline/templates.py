@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
+
 from wmrl_env.tasks.task import ResearchTask
 
 __all__ = ["MODELS", "repairs", "safe_options", "solution"]
 
 _Choices = dict[str, str]
+_Imports = list[tuple[str, str]]  # (module, name)
 
 # family -> (module, classifier, regressor)
 MODELS: dict[str, tuple[str, str, str]] = {
@@ -103,12 +107,24 @@ def _blended(task: ResearchTask) -> str:
     return MODELS["hist_boosting"][1 if _is_classifier(task) else 2]
 
 
+def _literal(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
+
+
 def _call(name: str, keywords: dict[str, object]) -> str:
-    return f"{name}({', '.join(f'{key}={value!r}' for key, value in keywords.items())})"
+    return f"{name}({', '.join(f'{key}={_literal(value)}' for key, value in keywords.items())})"
 
 
-def _estimator(choices: _Choices, task: ResearchTask) -> tuple[str, str]:
-    """Import line and constructor call of the chosen model."""
+def _import_lines(imports: Iterable[tuple[str, str]]) -> list[str]:
+    """One sorted line a module, from (module, name) pairs."""
+    by_module: dict[str, set[str]] = {}
+    for module, name in imports:
+        by_module.setdefault(module, set()).add(name)
+    return [f"from {module} import {', '.join(sorted(names))}" for module, names in sorted(by_module.items())]
+
+
+def _estimator(choices: _Choices, task: ResearchTask) -> tuple[tuple[str, str], str]:
+    """Import and constructor call of the chosen model."""
     family, classifier = choices["model"], _is_classifier(task)
     module, *names = MODELS[family]
     name = names[0] if classifier else names[1]
@@ -128,39 +144,41 @@ def _estimator(choices: _Choices, task: ResearchTask) -> tuple[str, str]:
         keywords["class_weight"] = "balanced"
     if family in _SEEDED and not (family == "svm" and not classifier):
         keywords["random_state"] = 0
-    return f"from {module} import {name}", _call(name, keywords)
+    return (module, name), _call(name, keywords)
 
 
-def _numeric_steps(choices: _Choices) -> tuple[list[str], list[str]]:
-    imports, steps = [], []
+def _numeric_steps(choices: _Choices) -> tuple[_Imports, list[str]]:
+    imports: _Imports = []
+    steps: list[str] = []
     if choices["imputation"] in ("median", "mean", "most_frequent"):
-        imports.append("from sklearn.impute import SimpleImputer")
-        steps.append(f"SimpleImputer(strategy={choices['imputation']!r})")
+        imports.append(("sklearn.impute", "SimpleImputer"))
+        steps.append(f"SimpleImputer(strategy={_literal(choices['imputation'])})")
     if choices["features"] == "polynomial":
-        imports.append("from sklearn.preprocessing import PolynomialFeatures")
+        imports.append(("sklearn.preprocessing", "PolynomialFeatures"))
         steps.append("PolynomialFeatures(degree=2, include_bias=False)")
     scaler = {
         "standard": "StandardScaler()",
         "minmax": "MinMaxScaler()",
-        "quantile": "QuantileTransformer(n_quantiles=200, output_distribution='normal', random_state=0)",
+        "quantile": 'QuantileTransformer(n_quantiles=200, output_distribution="normal", random_state=0)',
     }.get(choices["scaling"])
     if scaler:
-        imports.append(f"from sklearn.preprocessing import {scaler.split('(')[0]}")
+        imports.append(("sklearn.preprocessing", scaler.split("(")[0]))
         steps.append(scaler)
     return imports, steps
 
 
-def _text_steps(choices: _Choices) -> tuple[list[str], list[str]]:
-    imports, steps = [], []
+def _text_steps(choices: _Choices) -> tuple[_Imports, list[str]]:
+    imports: _Imports = []
+    steps: list[str] = []
     if choices["imputation"] in ("median", "mean", "most_frequent"):
-        imports.append("from sklearn.impute import SimpleImputer")
-        steps.append("SimpleImputer(strategy='most_frequent')")
+        imports.append(("sklearn.impute", "SimpleImputer"))
+        steps.append('SimpleImputer(strategy="most_frequent")')
     if choices["encoding"] == "ordinal":
-        imports.append("from sklearn.preprocessing import OrdinalEncoder")
-        steps.append("OrdinalEncoder(handle_unknown='use_encoded_value', unknown_value=-1)")
+        imports.append(("sklearn.preprocessing", "OrdinalEncoder"))
+        steps.append('OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)')
     elif choices["encoding"] == "onehot":
-        imports.append("from sklearn.preprocessing import OneHotEncoder")
-        steps.append("OneHotEncoder(handle_unknown='ignore', sparse_output=False)")
+        imports.append(("sklearn.preprocessing", "OneHotEncoder"))
+        steps.append('OneHotEncoder(handle_unknown="ignore", sparse_output=False)')
     return imports, steps
 
 
@@ -172,52 +190,51 @@ def _steps(name: str, steps: list[str]) -> list[str]:
     return [f"{name} = make_pipeline(", *(f"    {step}," for step in steps), ")"]
 
 
-def _final_steps(choices: _Choices, classifier: bool) -> tuple[list[str], list[str]]:
+def _final_steps(choices: _Choices, classifier: bool) -> tuple[_Imports, list[str]]:
     """Steps between the encoded columns and the model."""
     if choices["features"] == "select":
         score = "f_classif" if classifier else "f_regression"
-        return [f"from sklearn.feature_selection import SelectKBest, {score}"], [f"SelectKBest({score}, k=10)"]
+        module = "sklearn.feature_selection"
+        return [(module, "SelectKBest"), (module, score)], [f"SelectKBest({score}, k=10)"]
     if choices["features"] == "pca":
-        return ["from sklearn.decomposition import PCA"], ["PCA(n_components=0.95, random_state=0)"]
+        return [("sklearn.decomposition", "PCA")], ["PCA(n_components=0.95, random_state=0)"]
     return [], []
 
 
 def solution(choices: _Choices, task: ResearchTask) -> str:
     """Python source of the solution that makes these choices for this task."""
     classifier = _is_classifier(task)
+    target, row_id = _literal(task.target), _literal(task.id_column)
     model_import, model = _estimator(choices, task)
     numeric_imports, numeric = _numeric_steps(choices)
     text_imports, text = _text_steps(choices) if choices["encoding"] != "drop_text" else ([], [])
     final_imports, _ = _final_steps(choices, classifier)
-    imports = {
-        "from sklearn.compose import make_column_transformer",
-        "from sklearn.pipeline import make_pipeline",
+    imports = [
+        ("sklearn.compose", "make_column_transformer"),
+        ("sklearn.pipeline", "make_pipeline"),
         model_import,
         *numeric_imports,
         *text_imports,
         *final_imports,
-    }
+    ]
     if choices["ensembling"] == "blend":
-        imports.add(f"from sklearn.ensemble import {_blended(task)}")
+        imports.append(("sklearn.ensemble", _blended(task)))
     if choices["ensembling"] == "bagging":
-        imports.add("from sklearn.model_selection import KFold")
-    if choices["target_transform"] == "log1p" and not classifier:
-        imports.add("from sklearn.compose import TransformedTargetRegressor")
+        imports.append(("sklearn.model_selection", "KFold"))
+    logged = choices["target_transform"] == "log1p"
+    if logged and not classifier:
+        imports.append(("sklearn.compose", "TransformedTargetRegressor"))
 
-    transformers = [f"({'numeric' if numeric else repr('passthrough')}, numeric_columns)"]
+    transformers = [f"({'numeric' if numeric else _literal('passthrough')}, numeric_columns)"]
     if choices["encoding"] != "drop_text":
-        transformers.append(f"({'text' if text else repr('passthrough')}, text_columns)")
-    wrapped = model
-    if choices["target_transform"] == "log1p" and not classifier:
-        wrapped = f"TransformedTargetRegressor({model}, func=np.log1p, inverse_func=np.expm1)"
-
+        transformers.append(f"({'text' if text else _literal('passthrough')}, text_columns)")
     lines = [
         "import os",
         "from pathlib import Path",
         "",
         "import numpy as np",
         "import pandas as pd",
-        *sorted(imports),
+        *_import_lines(imports),
         "",
         'data = Path(os.environ["DATA_DIR"])',
         'train = pd.read_csv(data / "train.csv")',
@@ -227,11 +244,11 @@ def solution(choices: _Choices, task: ResearchTask) -> str:
         lines += ["train = train.dropna()", "test = test.dropna()"]
     lines += [
         "",
-        f"y = train.pop({task.target!r})",
-        f"X = train.drop(columns={task.id_column!r})",
-        f"X_test = test.drop(columns={task.id_column!r})",
+        f"y = train.pop({target})",
+        f"X = train.drop(columns={row_id})",
+        f"X_test = test.drop(columns={row_id})",
     ]
-    if choices["target_transform"] == "log1p" and classifier:
+    if logged and classifier:
         lines.append("y = np.log1p(y)")
     lines += [
         'numeric_columns = X.select_dtypes("number").columns',
@@ -240,11 +257,12 @@ def solution(choices: _Choices, task: ResearchTask) -> str:
         *_steps("numeric", numeric),
         *_steps("text", text),
         f"columns = make_column_transformer({', '.join(transformers)})",
-        f"model = {wrapped}",
+        f"model = {model}",
+        *(["model = TransformedTargetRegressor(model, func=np.log1p, inverse_func=np.expm1)"] if logged and not classifier else []),
         "",
         *_fit_and_predict(choices, task),
         "",
-        f"submission = pd.DataFrame({{{task.id_column!r}: test[{task.id_column!r}], {task.target!r}: prediction}})",
+        f"submission = pd.DataFrame({{{row_id}: test[{row_id}], {target}: prediction}})",
         'submission.to_csv(os.environ["SUBMISSION_PATH"], index=False)',
     ]
     return "\n".join(lines) + "\n"
@@ -255,11 +273,8 @@ def _prediction(choices: _Choices, task: ResearchTask) -> str:
     several = choices["ensembling"] != "single"
     probabilities = choices["output"] == "probabilities"
     if task.kind == "binary" and not probabilities:
-        return (
-            f"np.mean([output == {task.positive!r} for output in outputs], axis=0)"
-            if several
-            else f"(output == {task.positive!r}).astype(int)"
-        )
+        vote = f"output == {_literal(task.positive)}"
+        return f"np.mean([{vote} for output in outputs], axis=0)" if several else f"({vote}).astype(int)"
     if task.kind == "multiclass" and not probabilities:
         return "pd.DataFrame(outputs).mode().iloc[0].to_numpy()" if several else "output"
     mean = "np.mean(outputs, axis=0)" if several else "output"

@@ -89,7 +89,7 @@ def ensure_data(task: ResearchTask) -> ResearchTask:
 
         prepare(task.id)
         (task.public_dir / "description.md").write_text(task.text, encoding="utf-8")
-    for path in (task.public_dir, task.private_dir / "labels.csv"):
-        if not path.exists():
-            raise FileNotFoundError(f"task {task.id!r} needs {path}, which does not exist")
+    for path in (task.public_dir, task.private_dir):
+        if not path.is_dir():
+            raise FileNotFoundError(f"task {task.id!r} needs the folder {path}, which does not exist")
     return task

@@ -19,7 +19,7 @@ from wmrl_env.tasks.sources import SOURCES, Source, fingerprint, prepare
 from wmrl_env.tasks.task import ID_COLUMN, ResearchTask
 
 _HERE = Path(__file__).parent
-_ENTRIES = 40
+_ENTRIES = 36
 _SEED = 7
 
 
@@ -61,7 +61,7 @@ def reference_solutions(task: ResearchTask) -> list[str]:
     from wmrl_env.pipeline import competent, render
 
     rng = np.random.default_rng(_SEED)
-    return list(dict.fromkeys(render(action, task) for action in competent(rng, task, 2 * _ENTRIES)))
+    return list(dict.fromkeys(render(action, task) for action in competent(rng, task, _ENTRIES * 3 // 2)))
 
 
 def write_leaderboard(task: ResearchTask, workers: int) -> Path:

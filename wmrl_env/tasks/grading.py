@@ -14,7 +14,7 @@ import numpy as np
 
 from wmrl_env.tasks.task import ResearchTask
 
-__all__ = ["InvalidSubmission", "NoSubmission", "grade", "read_predictions"]
+__all__ = ["InvalidSubmission", "NoSubmission", "answers_file", "grade", "read_predictions"]
 
 _MAX_BYTES = 64 * 2**20
 
@@ -27,9 +27,21 @@ class InvalidSubmission(Exception):
     """The predictions cannot be graded; the message says why and what was expected."""
 
 
+def answers_file(private_dir: Path) -> Path | None:
+    """The CSV file with a task's labels: ``labels.csv``, else the only CSV file there is."""
+    named = private_dir / "labels.csv"
+    if named.exists():
+        return named
+    files = sorted(private_dir.glob("*.csv"))
+    return files[0] if len(files) == 1 else None
+
+
 @lru_cache(maxsize=64)
 def _labels(private_dir: Path, target: str, id_column: str) -> dict[str, str]:
-    with (private_dir / "labels.csv").open(encoding="utf-8", newline="") as file:
+    path = answers_file(private_dir)
+    if path is None:
+        raise FileNotFoundError(f"{private_dir} must hold labels.csv, or one CSV file with the labels")
+    with path.open(encoding="utf-8-sig", newline="") as file:
         return {row[id_column]: row[target] for row in csv.DictReader(file)}
 
 
@@ -41,10 +53,11 @@ def _read(path: Path) -> str:
         raise NoSubmission("no file was written to SUBMISSION_PATH") from None
     except OSError as error:
         raise InvalidSubmission(f"SUBMISSION_PATH cannot be read: {error.strerror}") from None
+    info = os.fstat(handle)
+    if not stat.S_ISREG(info.st_mode) or info.st_nlink != 1:
+        os.close(handle)
+        raise InvalidSubmission("SUBMISSION_PATH is not a plain file of its own")
     with os.fdopen(handle, "rb") as file:
-        info = os.fstat(handle)
-        if not stat.S_ISREG(info.st_mode) or info.st_nlink != 1:
-            raise InvalidSubmission("SUBMISSION_PATH is not a plain file of its own")
         if info.st_size > _MAX_BYTES:
             raise InvalidSubmission(f"the submission has {info.st_size} bytes, at most {_MAX_BYTES} are read")
         data = file.read(_MAX_BYTES + 1)

@@ -1,0 +1,77 @@
+"""Record real outcomes of codec solutions: what world models are trained on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from wmrl_env import pipeline, tasks
+from wmrl_env.sandbox import Sandbox
+from world_models.outcomes import Submission
+from world_models.store import TransitionStore
+
+__all__ = ["collect", "draw_solutions"]
+
+# From careless to careful authors: an agent in training passes through all of them.
+_CARE = (0.0, 0.6, 0.9, 1.0, 1.0)
+_BATCH = 16
+
+
+def draw_solutions(task: tasks.ResearchTask, count: int, seed: int) -> list[str]:
+    """``count`` distinct solutions of a task, sources; the same seed gives the same list, longer ones extend it."""
+    rng = np.random.default_rng([seed, *task.id.encode()])
+    found: dict[str, None] = {}
+    while len(found) < count:
+        for care in _CARE:
+            (action,) = pipeline.competent(rng, task, 1, care)
+            found.setdefault(pipeline.render(action, task))
+    return list(found)[:count]
+
+
+def _rounds(per_task: Sequence[list[Submission]]) -> Iterator[list[Submission]]:
+    """Batches that take a few of each task in turn, so that an interrupted collection is balanced."""
+    for start in range(0, max(map(len, per_task)), _BATCH):
+        for submissions in per_task:
+            if batch := submissions[start : start + _BATCH]:
+                yield batch
+
+
+def collect(
+    store: TransitionStore | str | Path,
+    *,
+    per_task: int = 450,
+    task_ids: Sequence[str] | None = None,
+    workers: int = 2,
+    seed: int = 0,
+    sandbox: Sandbox | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> TransitionStore:
+    """Execute ``per_task`` codec solutions of each task and record their outcomes.
+
+    Interrupted, it resumes: what the sandbox's cache knows is not run again.
+
+    Args:
+        store: where outcomes go.
+        task_ids: default all shipped tasks.
+        sandbox: default a warm-started one with ``workers`` workers.
+        progress: called with (done, total) after each batch.
+    """
+    chosen = [tasks.get(task_id) for task_id in task_ids] if task_ids else tasks.list()
+    planned = [
+        [Submission(task.id, task.text, code) for code in draw_solutions(task, per_task, seed)] for task in chosen
+    ]
+    total, done = sum(map(len, planned)), 0
+    store = store if isinstance(store, TransitionStore) else TransitionStore(store)
+    runner = sandbox or Sandbox(workers, warm_start=True)
+    try:
+        for batch in _rounds(planned):
+            store.add(batch, runner.execute(batch))
+            done += len(batch)
+            if progress is not None:
+                progress(done, total)
+    finally:
+        if sandbox is None:
+            runner.close()
+    return store

