@@ -58,7 +58,7 @@ class RewardRule:
         for reward, task in zip(rewards[~unknown].tolist(), np.asarray(task_ids, dtype=object)[~unknown], strict=True):
             self._task_sum[task] = self._task_sum.get(task, 0.0) + reward
             self._task_count[task] = self._task_count.get(task, 0) + 1
-        for i in np.flatnonzero(unknown):
+        for i in np.flatnonzero(unknown).tolist():
             rewards[i] = self.task_mean(task_ids[i])
         return rewards
 

@@ -1,0 +1,23 @@
+"""Statistics of the reward corrections: NumPy in, NumPy out, no environment in sight."""
+
+from wmrl_env.correction.action_class import action_class
+from wmrl_env.correction.anchors import AnchorPair, AnchorStream
+from wmrl_env.correction.calibration import MonotoneMap, OnlineCalibrator, fit_monotone
+from wmrl_env.correction.denoising import Denoiser, carry_weight, fusion_weights
+from wmrl_env.correction.reward_rule import RewardKind, RewardRule
+from wmrl_env.correction.schedule import UniformSchedule
+
+__all__ = [
+    "AnchorPair",
+    "AnchorStream",
+    "Denoiser",
+    "MonotoneMap",
+    "OnlineCalibrator",
+    "RewardKind",
+    "RewardRule",
+    "UniformSchedule",
+    "action_class",
+    "carry_weight",
+    "fit_monotone",
+    "fusion_weights",
+]

@@ -1,0 +1,87 @@
+"""Pairs of predicted and real score, and the stream through which corrections share them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+__all__ = ["AnchorPair", "AnchorStream"]
+
+
+@dataclass(frozen=True, slots=True)
+class AnchorPair:
+    """One submission graded by both the world model and the sandbox.
+
+    Attributes:
+        task_id: id of the research task.
+        group: key of the group that was anchored.
+        code_hash: hex digest of the solution.
+        predicted: the world model's score.
+        real: the sandbox's score.
+        member_scores: the ensemble members' scores, empty where there are none.
+        action_class: see :func:`wmrl_env.correction.action_class`.
+
+    Raises:
+        ValueError: a score is NaN or infinite.
+    """
+
+    task_id: str
+    group: str
+    code_hash: str
+    predicted: float
+    real: float
+    member_scores: tuple[float, ...] = ()
+    action_class: str = ""
+
+    def __post_init__(self) -> None:
+        if not all(map(math.isfinite, (self.predicted, self.real, *self.member_scores))):
+            raise ValueError(f"the scores of an anchor pair must be finite, got {self}")
+
+
+class AnchorStream:
+    """Append-only stream of anchor pairs. Any number of writers and readers; each reader keeps its own cursor.
+
+    >>> stream = AnchorStream()
+    >>> stream.append([AnchorPair("churn", "churn/0", "ab12", predicted=0.8, real=0.6)])
+    >>> pairs, cursor = stream.read(0)
+    >>> stream.read(cursor)
+    ([], 1)
+    """
+
+    _named: ClassVar[dict[str, AnchorStream]] = {}
+
+    def __init__(self) -> None:
+        self._pairs: list[AnchorPair] = []
+
+    @classmethod
+    def open(cls, url: str | None = None) -> AnchorStream:
+        """A new stream, or the one of that name.
+
+        Args:
+            url: ``"memory://NAME"``: one stream a name in this process; ``None``: a new one of its own.
+
+        Raises:
+            ValueError: another kind of url.
+        """
+        if url is None:
+            return cls()
+        scheme, separator, name = url.partition("://")
+        if scheme != "memory" or not separator or not name:
+            raise ValueError(
+                f'stream {url!r} cannot be opened: streams live in one process so far; use "memory://NAME" or None'
+            )
+        return cls._named.setdefault(name, cls())
+
+    def append(self, pairs: Iterable[AnchorPair]) -> None:
+        """Add pairs at the end."""
+        self._pairs.extend(tuple(pairs))
+
+    def read(self, cursor: int) -> tuple[list[AnchorPair], int]:
+        """Pairs from position ``cursor`` on, and the cursor to read on with."""
+        pairs = self._pairs[cursor:]
+        return pairs, cursor + len(pairs)
+
+    def __len__(self) -> int:
+        return len(self._pairs)

@@ -1,0 +1,203 @@
+"""Monotone calibration of predicted scores on anchor pairs (debiasing; WMRL, arXiv 2608.12564)."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+__all__ = ["MonotoneMap", "OnlineCalibrator", "fit_monotone"]
+
+_MIN_BLOCK = 5  # pairs; a level backed by fewer is one lucky solution, and policies climb towards the ends
+_STRATUM_PRIOR = 50.0  # pairs; a stratum with as many trusts its own map by half
+
+
+@dataclass(frozen=True)
+class MonotoneMap:
+    """Piecewise linear, never decreasing map through knots; constant beyond the outer ones.
+
+    Attributes:
+        x, y: float64 of shape (K,); ``x`` strictly increasing, ``y`` never decreasing.
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+
+    def __call__(self, scores: np.ndarray) -> np.ndarray:
+        """Mapped scores, any shape; NaN stays NaN."""
+        return np.interp(scores, self.x, self.y)
+
+
+def fit_monotone(predicted: np.ndarray, real: np.ndarray, bounds: tuple[float, float] = (0.0, 1.0)) -> MonotoneMap:
+    """Isotonic least-squares fit, made continuous so that it keeps the ranking inside its flat steps.
+
+    The isotonic regression of ``real`` on ``predicted`` (equal predictions pooled) is a step function. Each step
+    becomes one knot at the mean prediction and mean real score of its pairs, after steps of fewer than 5 pairs were
+    merged with their neighbour; between knots the map is linear. From the outer knots to ``bounds`` it
+    goes on with the slope of the pairs' least-squares line, clipped to [0, 1] and, where all predictions are equal, 1;
+    the result is clipped to ``bounds``. So predictions without information (a constant or falling relation) map to
+    one value, and a score beyond all pairs keeps its rank without gaining.
+
+    Args:
+        predicted, real: shape (n,), n >= 1; the order of the pairs does not matter.
+        bounds: range of scores.
+
+    Raises:
+        ValueError: unequal lengths, no pair at all, or a score that is NaN or infinite.
+    """
+    from scipy.optimize import isotonic_regression
+
+    predicted, real = np.asarray(predicted, np.float64), np.asarray(real, np.float64)
+    if predicted.ndim != 1 or predicted.shape != real.shape or not len(predicted):
+        raise ValueError(f"predicted and real must be 1-d and equally long, got {predicted.shape} and {real.shape}")
+    if not (np.isfinite(predicted).all() and np.isfinite(real).all()):
+        raise ValueError("predicted and real scores must be finite: leave unknown outcomes out")
+
+    order = np.lexsort((real, predicted))  # a canonical order makes every sum below independent of the pairs' order
+    predicted, real = predicted[order], real[order]
+    starts = np.flatnonzero(np.diff(predicted, prepend=-np.inf))
+    pooled = np.diff(starts, append=len(real)).astype(np.float64)
+    steps = isotonic_regression(np.add.reduceat(real, starts) / pooled, weights=pooled)
+    starts = _merge_small(starts[steps.blocks[:-1]], len(real))
+    sizes = np.diff(starts, append=len(real))
+    x, y = np.add.reduceat(predicted, starts) / sizes, np.add.reduceat(real, starts) / sizes
+
+    low, high = bounds
+    deviation = predicted - predicted.mean()
+    spread = float(deviation @ deviation)
+    slope = min(max(float(deviation @ real) / spread, 0.0), 1.0) if spread > 0.0 else 1.0
+    if x[0] > low:
+        x, y = np.append(low, x), np.append(y[0] - slope * (x[0] - low), y)
+    if x[-1] < high:
+        x, y = np.append(x, high), np.append(y, y[-1] + slope * (high - x[-1]))
+    return MonotoneMap(x, np.maximum.accumulate(np.clip(y, low, high)))  # means of merged steps may round downwards
+
+
+def _merge_small(starts: np.ndarray, total: int) -> np.ndarray:
+    """Starts of the steps that are left when each of fewer than ``_MIN_BLOCK`` pairs has joined its neighbour."""
+    merged = [0]
+    for start in starts[1:].tolist():
+        if start - merged[-1] >= _MIN_BLOCK:
+            merged.append(start)
+    if len(merged) > 1 and total - merged[-1] < _MIN_BLOCK:
+        merged.pop()
+    return np.array(merged)
+
+
+class OnlineCalibrator:
+    """Monotone map refitted as anchor pairs arrive, over the last ``capacity`` of them.
+
+    The identity until ``min_pairs`` pairs have come, then refitted after every ``refit_every`` further ones. With
+    strata, a stratum with ``n`` pairs maps by ``l * own + (1 - l) * common`` with ``l = n / (n + 50)``; one without
+    pairs maps by the common map.
+
+    Args:
+        min_pairs: at least 2 pairs.
+        refit_every: at least 1 pair.
+        capacity: pairs kept, first in first out; at least ``min_pairs``.
+
+    Raises:
+        ValueError: an argument out of its range.
+    """
+
+    def __init__(self, min_pairs: int = 200, refit_every: int = 64, capacity: int = 5000) -> None:
+        if min_pairs < 2:
+            raise ValueError(f"min_pairs must be at least 2, got {min_pairs}")
+        if refit_every < 1:
+            raise ValueError(f"refit_every must be at least 1, got {refit_every}")
+        if capacity < min_pairs:
+            raise ValueError(f"capacity must be at least min_pairs={min_pairs}, got {capacity}")
+        self.min_pairs = min_pairs
+        self.refit_every = refit_every
+        self.pairs: deque[tuple[float, float, str]] = deque(maxlen=capacity)
+        self._unfitted = 0  # pairs since the last fit
+        self._common: MonotoneMap | None = None
+        self._strata: dict[str, tuple[float, MonotoneMap]] = {}
+
+    @property
+    def fitted(self) -> bool:
+        """False as long as the map is the identity."""
+        return self._common is not None
+
+    def update(self, predicted: np.ndarray, real: np.ndarray, strata: Sequence[str] | None = None) -> None:
+        """Take n pairs in, refitting wherever one is due.
+
+        Args:
+            predicted, real: shape (n,).
+            strata: n names; ``None`` puts all into one stratum.
+
+        Raises:
+            ValueError: a score that is NaN or infinite, or unequal lengths. Nothing is taken in then.
+        """
+        predicted, real = np.asarray(predicted, np.float64), np.asarray(real, np.float64)
+        if not (np.isfinite(predicted).all() and np.isfinite(real).all()):
+            raise ValueError("predicted and real scores must be finite: leave unknown outcomes out")
+        names = [""] * len(predicted) if strata is None else strata
+        for pair in list(zip(predicted.tolist(), real.tolist(), names, strict=True)):
+            self.pairs.append(pair)
+            self._unfitted += 1
+            if self._unfitted >= (self.refit_every if self.fitted else self.min_pairs):
+                self._fit()
+
+    def _fit(self) -> None:
+        predicted, real = np.array([pair[:2] for pair in self.pairs]).T
+        names = np.array([pair[2] for pair in self.pairs], dtype=object)
+        self._common = fit_monotone(predicted, real)
+        self._strata = {}
+        for name in sorted(set(names)) if len(set(names)) > 1 else ():
+            rows = names == name
+            trust = rows.sum() / (rows.sum() + _STRATUM_PRIOR)
+            self._strata[name] = (float(trust), fit_monotone(predicted[rows], real[rows]))
+        self._unfitted = 0
+
+    def __call__(self, scores: np.ndarray, strata: Sequence[str] | None = None) -> np.ndarray:
+        """Calibrated scores.
+
+        Args:
+            scores: shape (k,) or (k, M); NaN stays NaN.
+            strata: k names, as in :meth:`update`.
+        """
+        scores = np.asarray(scores, np.float64)
+        if self._common is None:
+            return scores.copy()
+        calibrated = self._common(scores)
+        for row, name in enumerate(strata or ()):
+            if name in self._strata:
+                trust, own = self._strata[name]
+                calibrated[row] += trust * (own(scores[row]) - calibrated[row])
+        return calibrated
+
+    def knots(self, stratum: str | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Knots ``(x, y)`` of the map in use, of one stratum or the common one, for plots."""
+        if self._common is None:
+            return np.array([0.0, 1.0]), np.array([0.0, 1.0])
+        if stratum not in self._strata:
+            return self._common.x, self._common.y
+        x = np.union1d(self._common.x, self._strata[stratum][1].x)
+        return x, self(x, [stratum] * len(x))
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything that a new calibrator of the same arguments needs to go on bit-equal, as JSON types."""
+        return {
+            "pairs": [list(pair) for pair in self.pairs],
+            "unfitted": self._unfitted,
+            "common": _packed(self._common),
+            "strata": {name: [trust, _packed(own)] for name, (trust, own) in self._strata.items()},
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.pairs = deque(((p, r, name) for p, r, name in state["pairs"]), maxlen=self.pairs.maxlen)
+        self._unfitted = state["unfitted"]
+        self._common = None if state["common"] is None else _unpacked(state["common"])
+        self._strata = {name: (trust, _unpacked(own)) for name, (trust, own) in state["strata"].items()}
+
+
+def _packed(fit: MonotoneMap | None) -> list[list[float]] | None:
+    return None if fit is None else [fit.x.tolist(), fit.y.tolist()]
+
+
+def _unpacked(knots: list[list[float]]) -> MonotoneMap:
+    return MonotoneMap(np.array(knots[0], np.float64), np.array(knots[1], np.float64))

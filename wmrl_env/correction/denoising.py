@@ -1,0 +1,191 @@
+"""Inverse-variance denoising: how much to trust whom, learned from anchor pairs (WMRL, arXiv 2608.12564)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from wmrl_env.correction.anchors import AnchorPair
+
+__all__ = ["Denoiser", "carry_weight", "fusion_weights"]
+
+_TINY = 1e-12  # a residual variance below this is none
+
+
+def fusion_weights(covariance: np.ndarray) -> tuple[np.ndarray, float]:
+    """Weights of the unbiased combination with least variance, and that variance.
+
+    ``w = C^-1 1 / (1' C^-1 1)``, which for independent streams is weighting by inverse variance; the variance
+    ``1 / (1' C^-1 1)`` is never above that of the best stream.
+
+    Args:
+        covariance: of the streams' errors, shape (S, S), symmetric positive semi-definite.
+
+    Raises:
+        ValueError: wrong shape, or a value that is not finite.
+    """
+    covariance = np.asarray(covariance, np.float64)
+    streams = len(covariance)
+    if covariance.shape != (streams, streams) or not streams or not np.isfinite(covariance).all():
+        raise ValueError(f"covariance must be a finite matrix of shape (S, S), got shape {covariance.shape}")
+    scale = float(np.trace(covariance)) / streams
+    if scale <= _TINY:
+        return np.full(streams, 1.0 / streams), 0.0
+    # Streams that always agree make the matrix singular; the ridge then shares the weight among them.
+    ones = np.ones(streams)
+    solved = np.linalg.solve(covariance / scale + 1e-9 * np.eye(streams), ones)
+    weights = solved / solved.sum()
+    variance = min(float(weights @ covariance @ weights), float(covariance.diagonal().min()))
+    return weights, max(variance, 0.0)
+
+
+def carry_weight(rewards: np.ndarray, weights: np.ndarray, baselines: np.ndarray) -> np.ndarray:
+    """Rewards that carry sample weights for trainers that take none: ``b + w * (r - b)``.
+
+    With the same baseline ``b``, the advantage of the result is ``w`` times that of ``r``, and so is its term of the
+    policy gradient. All arguments have shape (k,).
+    """
+    return np.asarray(baselines + weights * (rewards - baselines))
+
+
+class Denoiser:
+    """Anchor weight and fusion of an ensemble's members, from residuals on anchor pairs.
+
+    Residuals count with a weight that halves every ``half_life`` anchored groups. The anchor weight is
+    ``clip(1 + c * s2, 1, weight_max)``: ``s2`` is the variance around the (debiased) prediction, ``c`` makes the weight
+    2 once ``warmup`` groups were anchored and is fixed from then on; before, the weight is 1.
+
+    Members are fused by :func:`fusion_weights` of their residuals' covariance, shrunk towards equal variances and one
+    common correlation with intensity ``p / (p + n)`` (``p = M (M + 1) / 2`` parameters, ``n`` effective pairs): the
+    plain mean without pairs.
+
+    Args:
+        weight_max: largest anchor weight, at least 1.
+        warmup: anchored groups before weights start, at least 1.
+        half_life: in anchored groups, above 0.
+
+    Raises:
+        ValueError: an argument out of its range.
+    """
+
+    def __init__(self, weight_max: float = 4.0, warmup: int = 32, half_life: float = 64.0) -> None:
+        if not weight_max >= 1.0:
+            raise ValueError(f"weight_max must be at least 1, got {weight_max}")
+        if warmup < 1:
+            raise ValueError(f"warmup must be at least 1, got {warmup}")
+        if not half_life > 0.0:
+            raise ValueError(f"half_life must be above 0, got {half_life}")
+        self.weight_max = weight_max
+        self.warmup = warmup
+        self.half_life = half_life
+        self.groups: set[str] = set()
+        self._slope: float | None = None  # c
+        self._count = 0.0
+        self._squares = 0.0
+        self._member_count = 0.0
+        self._member_products = np.zeros((0, 0))  # sum of residuals' outer products
+        self._member_weights = np.zeros(0)
+        self._member_variance = np.nan
+
+    @property
+    def residual_variance(self) -> float:
+        """Variance of real scores around the prediction, NaN before the first pair."""
+        return self._squares / self._count if self._count else np.nan
+
+    @property
+    def weight(self) -> float:
+        """Weight of an anchored row, in [1, weight_max]."""
+        if self._slope is None:
+            return 1.0
+        return float(np.clip(1.0 + self._slope * self.residual_variance, 1.0, self.weight_max))
+
+    def update(self, pairs: Iterable[AnchorPair]) -> None:
+        """Take anchor pairs in, debiased where there is debiasing, best by a map fitted without these pairs.
+
+        Raises:
+            ValueError: another number of members than before.
+        """
+        decay = 0.5 ** (1.0 / self.half_life)
+        for pair in pairs:
+            if pair.group not in self.groups:
+                self.groups.add(pair.group)
+                self._count *= decay
+                self._squares *= decay
+                self._member_count *= decay
+                self._member_products *= decay
+            self._count += 1.0
+            self._squares += (pair.real - pair.predicted) ** 2
+            if pair.member_scores:
+                self._add_members(pair.real - np.array(pair.member_scores))
+        if self._slope is None and len(self.groups) >= self.warmup and self.residual_variance > _TINY:
+            self._slope = 1.0 / self.residual_variance
+        if self._member_count:
+            self._refit_fusion()
+
+    def _add_members(self, residuals: np.ndarray) -> None:
+        size = len(residuals)
+        if not self._member_count:
+            self._member_products = np.zeros((size, size))
+        elif size != len(self._member_products):
+            raise ValueError(
+                f"the world model had {len(self._member_products)} members, now {size}; start a new Denoiser"
+            )
+        self._member_count += 1.0
+        self._member_products += np.outer(residuals, residuals)
+
+    def _refit_fusion(self) -> None:
+        size = len(self._member_products)
+        covariance = self._member_products / self._member_count
+        variance = np.trace(covariance) / size
+        shared = (covariance.sum() - np.trace(covariance)) / max(size * (size - 1), 1)
+        target = np.full((size, size), shared) + (variance - shared) * np.eye(size)
+        parameters = size * (size + 1) / 2
+        shrinkage = parameters / (parameters + self._member_count)
+        self._member_weights, self._member_variance = fusion_weights(
+            shrinkage * target + (1.0 - shrinkage) * covariance
+        )
+
+    def fuse(self, scores: np.ndarray, members: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Fused scores and their variances, float64 of shape (k,).
+
+        Args:
+            scores: shape (k,); what stands where a row has no members' scores.
+            members: shape (k, M), NaN where unknown.
+
+        Variances (score units squared) are NaN before the first pair, and where the score is unknown.
+        """
+        fused = np.array(scores, np.float64)
+        variances = np.full(len(fused), self.residual_variance)
+        size = members.shape[1]
+        if size:
+            known = np.isfinite(members).all(axis=1)
+            trained = len(self._member_weights) == size
+            weights = self._member_weights if trained else np.full(size, 1.0 / size)
+            fused[known] = members[known] @ weights
+            if trained:
+                variances[known] = self._member_variance
+        variances[np.isnan(fused)] = np.nan
+        return fused, variances
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything that a new denoiser of the same arguments needs to go on bit-equal, as JSON types."""
+        return {
+            "groups": sorted(self.groups),
+            "slope": self._slope,
+            "count": self._count,
+            "squares": self._squares,
+            "member_count": self._member_count,
+            "member_products": self._member_products.tolist(),
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.groups = set(state["groups"])
+        self._slope = state["slope"]
+        self._count, self._squares = state["count"], state["squares"]
+        self._member_count = state["member_count"]
+        size = len(state["member_products"])
+        self._member_products = np.array(state["member_products"], np.float64).reshape(size, size)
+        if size:
+            self._refit_fusion()

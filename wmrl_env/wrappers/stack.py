@@ -1,0 +1,66 @@
+"""The standard stack of corrections in one call."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from gymnasium.vector import VectorEnv
+
+from wmrl_env.correction import AnchorStream
+from wmrl_env.wrappers.anchor_sampling import AnchorSampling
+from wmrl_env.wrappers.compare_rewards import CompareRewards
+from wmrl_env.wrappers.inverse_variance_denoising import InverseVarianceDenoising
+from wmrl_env.wrappers.online_debiasing import OnlineDebiasing, Stratify
+from wmrl_env.wrappers.shell import AnyEnv
+from world_models.outcomes import Backend
+
+__all__ = ["corrected"]
+
+
+def corrected(
+    env: AnyEnv,
+    sandbox: str | Backend = "sandbox",
+    *,
+    fraction: float = 0.10,
+    group_size: int = 8,
+    seed: int = 0,
+    reuse: bool = False,
+    min_pairs: int = 200,
+    refit_every: int = 64,
+    capacity: int = 5000,
+    stratify: Stratify | None = None,
+    weight_max: float = 4.0,
+    warmup: int = 32,
+    half_life: float = 64.0,
+    carrier: Literal["info", "reward"] = "info",
+    stream: AnchorStream | str | None = None,
+    update: bool = True,
+) -> Any:
+    """``env`` in AnchorSampling, OnlineDebiasing, InverseVarianceDenoising and CompareRewards, from the inside out.
+
+    Args:
+        env: environment over a world model, scalar or vector; the wrappers are of the same kind.
+        sandbox: who grades anchors.
+
+    The others are those of :class:`AnchorSampling`, :class:`OnlineDebiasing` and :class:`InverseVarianceDenoising`.
+
+    Raises:
+        ValueError, TypeError: as these do.
+
+    Example:
+        >>> import gymnasium as gym, wmrl_env
+        >>> env = gym.make_vec("wmrl/AutoResearch-v0", 4, backend="wmrl_env.testing:HashBackend")
+        >>> env = corrected(env, "wmrl_env.testing:HashBackend", fraction=0.25)
+        >>> env.get_wrapper_attr("realised_fraction")
+        0.0
+    """
+    kinds: tuple[Any, ...] = (AnchorSampling, OnlineDebiasing, InverseVarianceDenoising, CompareRewards)
+    if isinstance(env, VectorEnv):
+        from wmrl_env.wrappers import vector
+
+        kinds = tuple(getattr(vector, kind.__name__) for kind in kinds)
+    sampling, debiasing, denoising, compare = kinds
+    env = sampling(env, sandbox, fraction, group_size, seed=seed, reuse=reuse, stream=stream, update=update)
+    env = debiasing(env, min_pairs, refit_every, capacity, stratify, update=update)
+    env = denoising(env, weight_max, warmup, half_life, carrier, update=update)
+    return compare(env)
