@@ -1,4 +1,4 @@
-"""For authors of backends and of environments: a conformance suite, and a fast deterministic backend to test against."""
+"""For authors of backends and environments: a conformance suite, and a fast deterministic backend to test against."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class HashBackend:
     Equal submissions have equal outcomes, in any order and process, thousands a second: for tests and examples.
 
     Args:
-        ungraded: share of distinct submissions that stay UNGRADED, in [0, 1].
+        ungraded: share of distinct solutions that compile whose outcome stays UNGRADED, in [0, 1].
         num_members: members of the ensemble that it plays, at least 0.
     """
 
@@ -57,14 +57,14 @@ class HashBackend:
             return _certain(Status.MALFORMED, "no code found")
         key = f"{submission.task_id}\0{submission.code}".encode(errors="surrogatepass")
         draw = [word / 2**32 for word in memoryview(hashlib.sha256(key).digest()).cast("I")]
-        if draw[0] < self.ungraded:
-            return ungraded("the hash says so", "world_model")
         try:
             compile(submission.code, "solution.py", "exec")
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             return _certain(Status.SYNTAX_ERROR, f"{type(error).__name__}: {error}")
+        if draw[0] < self.ungraded:
+            return ungraded("the hash says so", "world_model")
         status = Status.VALID if draw[1] < 0.5 else _FAILURES[int(draw[2] * len(_FAILURES))]
-        score = ladder_score(status, draw[3])
+        score = ladder_score(status, draw[3]) or 0.0
         metric = draw[3] if status is Status.VALID else None
         members = tuple(min(1.0, max(0.0, score + 0.1 * (draw[4 + i % 4] - 0.5))) for i in range(self.num_members))
         mean = math.fsum(members) / len(members) if members else score

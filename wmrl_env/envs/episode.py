@@ -1,8 +1,8 @@
-"""What may be read of one episode from outside: attributes of the scalar env and of a batched env's sub-environments."""
+"""What may be read of one episode from outside: by the scalar env's attributes, or a batched env's sub-environments."""
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
 from wmrl_env.correction.reward_rule import RewardKind
 from wmrl_env.envs.core import EpisodeCore
@@ -82,7 +82,7 @@ class Episode:
         """Who executes submissions, made when first asked for."""
         return self._core.backend
 
-    def render(self) -> str | np.ndarray | None:
+    def render(self) -> Any:
         """Text of the last turn (``"ansi"``), scores by turn as uint8 (H, W, 3) (``"rgb_array"``), or ``None``."""
         if self.render_mode == "ansi":
             return ansi(self.task, self.outcomes, self.max_turns)

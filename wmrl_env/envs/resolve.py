@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Union
+from typing import Any
 
 from wmrl_env import tasks
 from wmrl_env.tasks import ResearchTask
@@ -13,7 +14,7 @@ from world_models.outcomes import Backend
 
 __all__ = ["BackendSource", "TaskSource", "resolve_task", "resolve_tasks"]
 
-TaskSource = Union[str, Path, ResearchTask, Iterable[Union[str, Path, ResearchTask]]]
+TaskSource = str | Path | ResearchTask | Iterable[str | Path | ResearchTask]
 _SPLITS = ("train", "heldout")
 
 
@@ -88,41 +89,43 @@ class BackendSource:
     """
 
     def __init__(self, source: str | Backend) -> None:
+        self._source = source
+        self._given = True
         self._backend: Backend | None = None
-        self._make: Callable[[], Any] | None = None
+        self._make: Callable[[], Any] = lambda: source
         if not isinstance(source, str):
-            self._backend = _checked(source, source)
+            _checked(source, source)
         elif source == "world_model":
-            self._make = _world_model
+            self._promise(_world_model)
         elif source == "sandbox":
-            self._make = _sandbox
-        elif ":" in source:
+            self._promise(_sandbox)
+        elif ":" not in source:
+            self._promise(partial(_world_model, source))
+        else:
             module, _, attribute = source.partition(":")
             named = getattr(import_module(module), attribute)
-            if isinstance(named, type) or not hasattr(named, "execute"):
-                self._make = named
+            if not isinstance(named, type) and hasattr(named, "execute"):
+                self._make = lambda: named
+            elif callable(named):
+                self._promise(named)
             else:
-                self._backend = _checked(named, source)
-        else:
-            self._make = lambda: _world_model(source)
-        self._source = source
+                raise TypeError(f"backend={source!r} can neither execute submissions nor be called to make one")
+
+    def _promise(self, make: Callable[[], Any]) -> None:
+        self._given, self._make = False, make
 
     @property
     def backend(self) -> Backend:
         """The backend itself."""
         if self._backend is None:
-            if not callable(self._make):
-                raise TypeError(f"backend={self._source!r} can neither execute submissions nor be called to make one")
             self._backend = _checked(self._make(), self._source)
         return self._backend
 
     def close(self) -> None:
         """Close the backend if it was made here and can be closed."""
-        if self._make is not None and self._backend is not None:
-            close = getattr(self._backend, "close", None)
-            self._backend = None
-            if close is not None:
-                close()
+        backend, self._backend = self._backend, None
+        if not self._given and hasattr(backend, "close"):
+            backend.close()
 
 
 def _checked(backend: Any, source: object) -> Backend:

@@ -89,7 +89,7 @@ class AutoResearchEnv(Episode, gym.Env[dict[str, Any], str]):
         True
     """
 
-    metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 2}
+    metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 2}  # noqa: RUF012 - as in gym.Env
 
     def __init__(
         self,

@@ -34,10 +34,12 @@ class AutoResearchVectorEnv(VectorEnv[dict[str, Any], Sequence[str], np.ndarray]
         autoreset_mode: ``"NextStep"``, ``"SameStep"`` or ``"Disabled"``; the enum stands in ``metadata``.
         task, backend, max_turns, reward, render_mode, ungraded_retries: as in the scalar environment.
 
-    ``reset(seed=s)`` seeds sub-environment i with ``s + i``; a sequence gives each its own. ``options`` are those of the
-    scalar environment, each for all or as a sequence of n (``None``: the default), and ``"reset_mask"``, bool of shape
-    (n,), which resets only some.
+    ``reset(seed=s)`` seeds sub-environment i with ``s + i``; a sequence gives each its own. ``options`` are those of
+    the scalar environment, each for all or as a sequence of n (``None``: the default), and ``"reset_mask"``, bool of
+    shape (n,), which resets only some.
     """
+
+    closed = True  # until there is something to close: VectorEnv closes what it deletes, half-made ones too
 
     def __init__(
         self,
@@ -64,6 +66,7 @@ class AutoResearchVectorEnv(VectorEnv[dict[str, Any], Sequence[str], np.ndarray]
         self.episodes = tuple(Episode(self._core, row, render_mode) for row in range(num_envs))
         self._rngs: list[np.random.Generator | None] = [None] * num_envs
         self._seeds: list[int | None] = [None] * num_envs
+        self.closed = False
 
     @property
     def backend(self) -> Backend:
@@ -85,7 +88,7 @@ class AutoResearchVectorEnv(VectorEnv[dict[str, Any], Sequence[str], np.ndarray]
         """Steps since the env was made whose outcome stayed unknown, of all sub-environments."""
         return int(self._core.ungraded_count.sum())
 
-    @property
+    @property  # type: ignore[misc]
     def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
         """Generators of the sub-environments."""
         return tuple(self._rng(row) for row in range(self.num_envs))
@@ -114,7 +117,7 @@ class AutoResearchVectorEnv(VectorEnv[dict[str, Any], Sequence[str], np.ndarray]
         per_env = _per_env(options, self.num_envs)
         rows = np.flatnonzero(mask)
         infos: dict[str, Any] = {}
-        self._reset(infos, rows, [seeds[row] for row in rows], [per_env[row] for row in rows])
+        self._reset(infos, rows, [seeds[row] for row in rows.tolist()], [per_env[row] for row in rows.tolist()])
         return self._core.observations(), infos
 
     def _seeds_of(self, seed: int | Sequence[int | None] | None) -> Sequence[int | None]:
@@ -149,7 +152,7 @@ class AutoResearchVectorEnv(VectorEnv[dict[str, Any], Sequence[str], np.ndarray]
 
         rows = np.flatnonzero(core.running)
         if rows.size:
-            transition = core.step(rows, [actions[row] for row in rows])
+            transition = core.step(rows, [actions[row] for row in rows.tolist()])
             rewards[rows], terminated[rows], truncated[rows] = (
                 transition.rewards,
                 transition.terminated,

@@ -62,7 +62,7 @@ class PipelineAction(gym.ActionWrapper[dict[str, Any], np.ndarray, str], RecordC
     def __init__(self, env: gym.Env) -> None:
         RecordConstructorArgs.__init__(self)
         super().__init__(env)
-        self.action_space = spaces.MultiDiscrete(pipeline.NVEC)
+        self.action_space = spaces.MultiDiscrete(list(pipeline.NVEC))
 
     def action(self, action: np.ndarray) -> str:
         return _sources([action], [self.get_wrapper_attr("task")])[0]
@@ -73,11 +73,11 @@ class VectorPipelineAction(VectorWrapper):
 
     def __init__(self, env: VectorEnv) -> None:
         super().__init__(env)
-        self.single_action_space = spaces.MultiDiscrete(pipeline.NVEC)
+        self.single_action_space = spaces.MultiDiscrete(list(pipeline.NVEC))
         self.action_space = batch_space(self.single_action_space, self.num_envs)
 
-    def step(self, actions: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-        tasks = self.unwrapped.get_attr("task")  # type: ignore[attr-defined]
+    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+        tasks = self.unwrapped.get_attr("task")
         return self.env.step(tuple(_sources(actions, tasks)))
 
 
@@ -96,8 +96,9 @@ class _Featurizer:
     """
 
     def __init__(self, num_envs: int, action_space: gym.Space) -> None:
-        discrete = isinstance(action_space, spaces.MultiDiscrete)
-        self.nvec = action_space.nvec.ravel() if discrete else np.zeros(0, np.int64)
+        self.nvec = np.zeros(0, np.int64)
+        if isinstance(action_space, spaces.MultiDiscrete):
+            self.nvec = action_space.nvec.ravel()
         self._offsets = np.cumsum(self.nvec) - self.nvec
         self._last_score = np.zeros(num_envs)
         self._best_score = np.full(num_envs, -np.inf)
@@ -125,7 +126,7 @@ class _Featurizer:
         self._best_action[rows] = 0.0
 
     def record(self, rows: np.ndarray, scores: np.ndarray, actions: Any) -> None:
-        """Take note of a step of the k ``rows`` (indices): scores (k,), NaN where unknown, and actions (k, decisions)."""
+        """Take note of a step of k ``rows`` (indices): scores (k,), NaN where unknown; actions (k, decisions)."""
         better = scores > self._best_score[rows]
         self._last_score[rows] = np.nan_to_num(scores, nan=0.0)
         self._best_score[rows] = np.fmax(self._best_score[rows], scores)
@@ -213,13 +214,13 @@ class VectorTextFeatures(VectorWrapper):
         """Names of an observation's entries."""
         return self._featurizer.names
 
-    def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
+    def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         mask = (options or {}).get("reset_mask")
         observations, infos = self.env.reset(seed=seed, options=options)
         self._featurizer.forget(self._all if mask is None else mask)
         return self._featurizer.vectors(self._all, observations), infos
 
-    def step(self, actions: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         observations, rewards, terminated, truncated, infos = self.env.step(actions)
         scores, stepped = np.full(self.num_envs, np.nan), np.zeros(self.num_envs, np.bool_)
         for source in (infos, infos.get("final_info", {})):
