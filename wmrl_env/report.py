@@ -59,7 +59,7 @@ def _final_scores(result: dict[str, Any], axes: Axes) -> None:
         score, colour = arm["real_score"], COLOURS[arm["name"]]
         axes.plot([score["low"], score["high"]], [row, row], color=colour, linewidth=3, solid_capstyle="round")
         axes.plot(score["value"], row, "o", color=colour, markersize=10)
-        seeds = [np.mean(sum(run["scores"].values(), [])) for run in _of(result, arm["name"])]
+        seeds = [np.concatenate(list(run["scores"].values())).mean() for run in _of(result, arm["name"])]
         axes.plot(seeds, [row + 0.22] * len(seeds), "|", color=colour, markersize=10)
     axes.set_yticks(range(len(result["arms"])), [arm["name"] for arm in result["arms"]])
     axes.set_ylim(len(result["arms"]) - 0.4, -0.6)
@@ -68,7 +68,7 @@ def _final_scores(result: dict[str, Any], axes: Axes) -> None:
 
 def _learning_curves(result: dict[str, Any], axes: Axes) -> None:
     end = result["config"]["seconds"]
-    for arm in result["arms"]:
+    for position, arm in enumerate(result["arms"]):
         colour = COLOURS[arm["name"]]
         curves = [np.array(run["curve"]) for run in _of(result, arm["name"]) if run["curve"]]
         grid = np.linspace(0.0, end, 81)
@@ -79,7 +79,7 @@ def _learning_curves(result: dict[str, Any], axes: Axes) -> None:
             axes.plot(grid[known], np.nanmean(np.array(inside)[:, known], axis=0), color=colour, label=arm["name"])
         score = arm["real_score"]
         axes.errorbar(
-            1.04 * end,
+            (1.03 + 0.02 * position) * end,
             score["value"],
             [[max(0.0, score["value"] - score["low"])], [max(0.0, score["high"] - score["value"])]],
             fmt="D",
@@ -103,7 +103,7 @@ def _rewards(anchors: list[dict[str, float]], axes: Axes) -> None:
         times = [seconds[slot == s].mean() for s in seen]
         axes.plot(times, means, "o-", color=colour, label=label, markersize=4)
     axes.set_xlabel("wall seconds")
-    axes.set_ylabel("mean on anchored steps")
+    axes.set_ylabel("mean score")
     axes.legend(ncols=4, loc="lower center", bbox_to_anchor=(0.5, 1.0))
 
 
@@ -148,9 +148,9 @@ def _sections(result: dict[str, Any]) -> list[_Section]:
     return [
         *sections,
         _Section(
-            "Raw, debiased, denoised and real rewards",
+            "Rewards: raw, debiased, denoised and real",
             _svg(lambda axes: _rewards(first["anchors"], axes)),
-            f"On the steps of the corrected arm (seed {first['seed']}) that were also run for real.",
+            f"Scores of those steps of the corrected arm (seed {first['seed']}) that were also run for real.",
         ),
         _Section(
             "What debiasing learnt",

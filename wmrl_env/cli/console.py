@@ -24,7 +24,6 @@ class Advance(Protocol):
     def __call__(self, done: int, total: int, label: str | None = None) -> None: ...
 
 
-
 def _finite(value: Any) -> Any:
     """JSON has no NaN: what is unknown becomes null."""
     if isinstance(value, float) and not math.isfinite(value):

@@ -10,6 +10,6 @@
 
 from wmrl_env.demo.config import ARMS, DemoConfig, PPOSettings
 from wmrl_env.demo.experiment import run
-from wmrl_env.demo.summary import summarise, verdict
+from wmrl_env.demo.summary import bootstrap_mean, summarise, verdict
 
-__all__ = ["ARMS", "DemoConfig", "PPOSettings", "run", "summarise", "verdict"]
+__all__ = ["ARMS", "DemoConfig", "PPOSettings", "bootstrap_mean", "run", "summarise", "verdict"]

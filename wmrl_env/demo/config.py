@@ -38,6 +38,7 @@ class DemoConfig:
         max_turns, reward: of the environment.
         world_model: name or path that ``world_models.make`` takes.
         workers: solutions that the sandbox runs at once.
+        torch_threads: of PyTorch; small networks on a busy machine want 1.
         episodes: graded episodes a task of each final policy.
         fraction, group_size: of :class:`wmrl_env.wrappers.vector.AnchorSampling`.
         min_pairs, refit_every: of :class:`wmrl_env.wrappers.vector.OnlineDebiasing`.
@@ -57,6 +58,7 @@ class DemoConfig:
     reward: RewardKind = "improvement"
     world_model: str = "learned"
     workers: int = 2
+    torch_threads: int = 1
     episodes: int = 2
     fraction: float = 0.02
     group_size: int = 8
@@ -68,7 +70,7 @@ class DemoConfig:
     predicted: PPOSettings = field(default=PPOSettings(n_envs=64, n_steps=8, batch_size=128))
 
     def __post_init__(self) -> None:
-        for name in ("seconds", "seeds", "max_turns", "workers", "episodes"):
+        for name in ("seconds", "seeds", "max_turns", "workers", "torch_threads", "episodes"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name} must be positive, got {getattr(self, name)}")
 

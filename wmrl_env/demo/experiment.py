@@ -20,9 +20,25 @@ if TYPE_CHECKING:
     from wmrl_env.sandbox import Sandbox
     from world_models.outcomes import Backend
 
-__all__ = ["run"]
+__all__ = ["make_backends", "run"]
 
 _PACKAGES = ("wmrl", "gymnasium", "stable-baselines3", "torch", "scikit-learn")
+
+
+def make_backends(config: DemoConfig) -> tuple[Callable[[Path | None], Sandbox], Callable[[], Backend]]:
+    """What makes the sandbox, from the path of its cache, and the world model that ``config`` names."""
+
+    def make_sandbox(cache: Path | None) -> Sandbox:
+        from wmrl_env.sandbox import Sandbox
+
+        return Sandbox(workers=config.workers, cache=cache, warm_start=True)
+
+    def make_world_model() -> Backend:
+        import world_models
+
+        return world_models.make(config.world_model)
+
+    return make_sandbox, make_world_model
 
 
 def run(
@@ -30,8 +46,7 @@ def run(
     folder: Path,
     progress: Callable[[str, float], None] = lambda what, seconds: None,
     *,
-    make_sandbox: Callable[[Path], Sandbox] | None = None,
-    make_world_model: Callable[[], Backend] | None = None,
+    backends: tuple[Callable[[Path | None], Sandbox], Callable[[], Backend]] | None = None,
 ) -> dict[str, Any]:
     """Run the demo and write ``result.json``.
 
@@ -41,8 +56,7 @@ def run(
         folder: where results go; made when missing.
         progress: called with what is being done and the seconds of training done so far, of
             ``len(ARMS) * config.seeds * config.seconds``.
-        make_sandbox: from the path of its cache; default a warm-started one with ``config.workers`` workers.
-        make_world_model: default ``config.world_model``.
+        backends: see :func:`make_backends`, the default.
 
     Returns:
         JSON values: ``created``, ``machine``, ``versions``, ``config``, ``arms`` (see
@@ -50,17 +64,7 @@ def run(
     """
     from wmrl_env.demo.training import grade, train
 
-    def sandbox_at(cache: Path) -> Sandbox:
-        from wmrl_env.sandbox import Sandbox
-
-        return Sandbox(workers=config.workers, cache=cache, warm_start=True)
-
-    def shipped_model() -> Backend:
-        import world_models
-
-        return world_models.make(config.world_model)
-
-    make_sandbox, make_world_model = make_sandbox or sandbox_at, make_world_model or shipped_model
+    make_sandbox, make_world_model = backends or make_backends(config)
     unfinished = folder / f"unfinished-{config.key}"
     unfinished.mkdir(parents=True, exist_ok=True)
     runs: list[dict[str, Any]] = []

@@ -36,7 +36,12 @@ def bootstrap_mean(samples: Sequence[Sequence[float]], seed: int = 0) -> dict[st
     chosen = rng.integers(0, len(runs), (len(runs), _RESAMPLES))
     resampled = np.take_along_axis(means, chosen, axis=0).mean(axis=0)
     low, high = np.quantile(resampled, [0.025, 0.975])
-    return {"value": float(np.mean([run.mean() for run in runs])), "low": float(low), "high": float(high), "n": len(runs)}
+    return {
+        "value": float(np.mean([run.mean() for run in runs])),
+        "low": float(low),
+        "high": float(high),
+        "n": len(runs),
+    }
 
 
 def summarise(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Callable
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -14,12 +16,14 @@ import numpy as np
 import torch
 from stable_baselines3 import PPO
 from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.vec_env import VecEnv
 
 from wmrl_env.demo.config import DemoConfig
 from wmrl_env.envs.resolve import resolve_tasks
 from wmrl_env.integrations import sb3
 from wmrl_env.sandbox import Sandbox
-from wmrl_env.wrappers import vector
+from wmrl_env.wrappers import corrected, vector
+from wmrl_env.wrappers.shell import layers
 from world_models.outcomes import Backend
 
 __all__ = ["grade", "train"]
@@ -27,6 +31,14 @@ __all__ = ["grade", "train"]
 ENV_ID = "wmrl/AutoResearchPipeline-v0"
 _CURVE_POINTS = 40
 _FOREVER = 2**62
+# What the levels of the stack make of a step whose real outcome is known too.
+_LEVELS = {
+    "raw": "raw_score",
+    "debiased": "debiased_score",
+    "denoised": "denoised_score",
+    "real": "anchor_score",
+    "weight": "reward_weight",
+}
 
 
 class Watch(BaseCallback):
@@ -55,8 +67,9 @@ class Watch(BaseCallback):
             if info["graded"]:
                 self._sum[point] += info["score"]
                 self._count[point] += 1
-            if not np.isnan(info["anchor_score"]):
-                self.anchors.append({"seconds": elapsed, **_anchor(info)})
+            if not np.isnan(info["anchor_score"]) and not np.isnan(info["raw_score"]):
+                levels = {name: info[key] for name, key in _LEVELS.items() if key in info}
+                self.anchors.append({"seconds": elapsed, **levels})
         self._progress(min(elapsed, self._seconds))
         return elapsed < self._seconds
 
@@ -67,28 +80,24 @@ class Watch(BaseCallback):
         return list(zip(seconds.tolist(), (self._sum[seen] / self._count[seen]).tolist(), strict=True))
 
 
-def _anchor(info: dict[str, Any]) -> dict[str, float]:
-    """What the levels of the stack make of one anchored step, whose real outcome is known."""
-    keys = {"raw": "raw_score", "real": "anchor_score", "weight": "reward_weight"}
-    return {name: float(info[key]) for name, key in keys.items() if key in info}
-
-
-def _wrappers(arm: str, seed: int, config: DemoConfig, sandbox: Backend) -> list[Callable[[Any], Any]]:
-    if arm in ("real", "raw"):
-        return []
-    anchors = partial(
-        vector.AnchorSampling, sandbox=sandbox, fraction=config.fraction, group_size=config.group_size, seed=seed
-    )
+def wrappers(arm: str, seed: int, config: DemoConfig, sandbox: Backend) -> list[Callable[[Any], Any]]:
+    """The vector wrappers that make an arm out of the environment, innermost first."""
+    sampling = {"sandbox": sandbox, "fraction": config.fraction, "group_size": config.group_size, "seed": seed}
     if arm == "mixed":
-        return [anchors]
-    return [
-        anchors,
-        partial(vector.OnlineDebiasing, min_pairs=config.min_pairs, refit_every=config.refit_every),
-        partial(
-            vector.InverseVarianceDenoising, warmup=config.warmup, half_life=config.half_life, carrier="reward"
-        ),
-        vector.CompareRewards,
-    ]
+        return [partial(vector.AnchorSampling, **sampling)]
+    if arm == "corrected":
+        return [
+            partial(
+                corrected,
+                **sampling,
+                min_pairs=config.min_pairs,
+                refit_every=config.refit_every,
+                warmup=config.warmup,
+                half_life=config.half_life,
+                carrier="reward",  # PPO takes no sample weights
+            )
+        ]
+    return []
 
 
 def train(
@@ -98,21 +107,29 @@ def train(
     make_sandbox: Callable[[], Sandbox],
     make_world_model: Callable[[], Backend],
     progress: Callable[[float], None],
+    policy_path: Path | None = None,
 ) -> tuple[PPO, dict[str, Any]]:
     """Train one arm for ``config.seconds``, its set-up included.
 
+    Args:
+        progress: called with the seconds gone by.
+        policy_path: where the policy is kept, with the corrections' state beside it, also when training is
+            interrupted; training goes on from there when it exists.
+
     Returns:
-        The policy, and JSON values: ``wall_s``, ``real_executions``, ``predictions``, ``speedup``, ``curve`` and
-        ``anchors``.
+        The policy, and JSON values: ``wall_s``; ``real_executions``; ``predictions``; ``speedup`` (see
+        :func:`wmrl_env.demo.summarise`); ``curve``, pairs of seconds and mean score as training saw it; ``anchors``,
+        what the stack made of each anchored step; ``map``, knots of the final debiasing map, none without one.
     """
     started = time.monotonic()
+    torch.set_num_threads(config.torch_threads)
     settings = config.executed if arm == "real" else config.predicted
     with ExitStack() as stack:
         sandbox = stack.enter_context(make_sandbox())
         envs = sb3.make_vec_env(
             ENV_ID,
             settings.n_envs,
-            wrappers=_wrappers(arm, seed, config, sandbox),
+            wrappers=wrappers(arm, seed, config, sandbox),
             seed=seed,
             backend=sandbox if arm == "real" else make_world_model(),
             task=config.tasks,
@@ -122,8 +139,10 @@ def train(
         stack.enter_context(closing(envs))
         hyperparameters = {key: value for key, value in asdict(settings).items() if key != "n_envs"}
         policy = PPO("MlpPolicy", envs, seed=seed, device="cpu", **hyperparameters)
+        if policy_path is not None:
+            stack.enter_context(_kept(policy, envs, policy_path))
         watch = Watch(started, config.seconds, progress)
-        policy.learn(_FOREVER, callback=watch)
+        policy.learn(_FOREVER, callback=watch, reset_num_timesteps=False)
         wall_s = time.monotonic() - started
         return policy, {
             "wall_s": wall_s,
@@ -132,7 +151,31 @@ def train(
             "speedup": watch.seconds_stood_for / (config.workers * wall_s),
             "curve": watch.curve(),
             "anchors": watch.anchors,
+            "map": _map(envs) if arm == "corrected" else [],
         }
+
+
+@contextmanager
+def _kept(policy: PPO, envs: VecEnv, path: Path) -> Iterator[None]:
+    """Policy and corrections go on from ``path`` and are saved there whenever the block ends."""
+    corrections = {layer.core.name: layer.core for layer in layers(envs.unwrapped.env) if hasattr(layer, "core")}
+    state_path = path.with_suffix(".corrections.json")
+    if path.exists():
+        policy.set_parameters(path, device="cpu")
+        for name, state in json.loads(state_path.read_text(encoding="utf-8")).items():
+            corrections[name].load_state_dict(state)
+    try:
+        yield
+    finally:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        policy.save(path)
+        states = {name: core.state_dict() for name, core in corrections.items()}
+        state_path.write_text(json.dumps(states), encoding="utf-8")
+
+
+def _map(envs: VecEnv) -> list[tuple[float, float]]:
+    x, y = envs.get_attr("calibrator")[0].knots()
+    return list(zip(x.tolist(), y.tolist(), strict=True))
 
 
 def grade(policy: PPO, seed: int, config: DemoConfig, sandbox: Backend) -> dict[str, Any]:
@@ -155,7 +198,7 @@ def grade(policy: PPO, seed: int, config: DemoConfig, sandbox: Backend) -> dict[
     ungraded = 0
     with closing(envs):
         observations, _ = envs.reset(seed=seed, options={"task": task_ids})
-        for _ in range(config.max_turns):
+        while running.any():
             actions, _ = policy.predict(observations, deterministic=False)
             observations, _, terminated, truncated, info = envs.step(actions)
             best[running] = np.fmax(best[running], info["score"][running])
