@@ -16,7 +16,7 @@ __all__ = ["collect", "draw_solutions"]
 
 # From careless to careful authors: an agent in training passes through all of them.
 _CARE = (0.0, 0.6, 0.9, 1.0, 1.0)
-_BATCH = 16
+_BATCH = 12  # solutions of each task between two writes
 
 
 def draw_solutions(task: tasks.ResearchTask, count: int, seed: int) -> list[str]:
@@ -31,17 +31,15 @@ def draw_solutions(task: tasks.ResearchTask, count: int, seed: int) -> list[str]
 
 
 def _rounds(per_task: Sequence[list[Submission]]) -> Iterator[list[Submission]]:
-    """Batches that take a few of each task in turn, so that an interrupted collection is balanced."""
+    """Batches with a few solutions of each task, so that an interrupted collection is balanced."""
     for start in range(0, max(map(len, per_task)), _BATCH):
-        for submissions in per_task:
-            if batch := submissions[start : start + _BATCH]:
-                yield batch
+        yield [submission for submissions in per_task for submission in submissions[start : start + _BATCH]]
 
 
 def collect(
     store: TransitionStore | str | Path,
     *,
-    per_task: int = 450,
+    per_task: int = 400,
     task_ids: Sequence[str] | None = None,
     workers: int = 2,
     seed: int = 0,
