@@ -1,0 +1,111 @@
+"""Exact checks that come before any prediction and any execution: is there code, and does it compile?"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+import threading
+import traceback
+import warnings
+from functools import lru_cache
+
+from world_models.outcomes import Outcome, Source, Status, Submission, ladder_score, render_feedback
+
+__all__ = ["exact_outcome", "extract_code"]
+
+_OPENING = re.compile(r"^([ \t]*)(`{3,}|~{3,})[ \t]*([^\s`]*)[^`]*$")
+_PYTHON = {"python", "py", "python3"}
+_FINAL = "FINAL"
+_LINE_CHARS = 200
+_NO_CODE = "NoCode: the reply holds no Python code"
+_compiling = threading.Lock()  # the warnings filters, set aside while compiling, belong to the whole process
+
+
+def extract_code(reply: str) -> str:
+    """The solution that an agent's reply holds, ``""`` where it holds none.
+
+    The last Markdown block that is marked as Python, else the last one without a mark; a block that is never closed
+    reaches to the end of the reply. A reply without blocks, or one that is Python as it stands, is the solution itself.
+    Lines outside a block that are just ``FINAL`` end an episode and are no code. Nothing is ever cut off.
+
+    >>> extract_code("Let me try.\\n```python\\nprint(1)\\n```\\nFINAL")
+    'print(1)'
+    """
+    whole = _without_final(reply)
+    blocks = _blocks(reply)
+    if not blocks or _compile_error(whole) is None:
+        code = whole
+    else:
+        marked = [code for mark, code in blocks if mark in _PYTHON]
+        unmarked = [code for mark, code in blocks if not mark]
+        code = (marked or unmarked or [""])[-1]
+    return code if _has_code(code) else ""
+
+
+def exact_outcome(submission: Submission, source: Source = "world_model") -> Outcome | None:
+    """The outcome of a submission that cannot run at all: MALFORMED or SYNTAX_ERROR; ``None`` for all others.
+
+    Args:
+        submission: the solution; its ``code`` as :func:`extract_code` gives it.
+        source: who asks.
+    """
+    if not _has_code(submission.code):
+        status, detail = Status.MALFORMED, _NO_CODE
+    else:
+        error = _compile_error(submission.code)
+        if error is None:
+            return None
+        status, detail = Status.SYNTAX_ERROR, error
+    score = ladder_score(status)
+    feedback = render_feedback(status, score=score, seconds=0.0, detail=detail)
+    return Outcome(status, score, feedback, None, 0.0, source, 0.0 if source == "world_model" else None)
+
+
+def _blocks(reply: str) -> list[tuple[str, str]]:
+    """(mark in lower case, content) of each Markdown block."""
+    blocks: list[tuple[str, str]] = []
+    fence, mark, content = "", "", list[str]()
+    for line in reply.split("\n"):  # not splitlines(): a form feed may stand in code
+        if not fence:
+            opening = _OPENING.match(line)
+            if opening:
+                fence, mark, content = opening[2], opening[3].lower(), []
+        elif line.strip().startswith(fence) and not line.strip().strip(fence[0]):
+            blocks.append((mark, _dedent(content)))
+            fence = ""
+        else:
+            content.append(line)
+    if fence:
+        blocks.append((mark, _dedent(_without_final("\n".join(content)).split("\n"))))
+    return blocks
+
+
+def _dedent(lines: list[str]) -> str:
+    """Content of a block, which in a Markdown list is indented as a whole."""
+    text = "\n".join(lines)
+    indented = all(line[:1].isspace() for line in lines if line.strip())
+    return textwrap.dedent(text) if indented else text
+
+
+def _without_final(text: str) -> str:
+    if _FINAL not in text:
+        return text
+    return "\n".join(line for line in text.split("\n") if line.strip() != _FINAL)
+
+
+def _has_code(code: str) -> bool:
+    return any(line.strip() and not line.lstrip().startswith("#") for line in code.split("\n"))
+
+
+@lru_cache(maxsize=1024)
+def _compile_error(code: str) -> str | None:
+    """What the interpreter prints when it refuses to compile the code, ``None`` when it accepts it."""
+    try:
+        with _compiling, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(code, "solution.py", "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
+        lines = "".join(traceback.format_exception_only(error)).rstrip().split("\n")
+        text = "\n".join(line if len(line) <= _LINE_CHARS else f"{line[:_LINE_CHARS]}…" for line in lines)
+        return text.encode("utf-8", "replace").decode("utf-8")
+    return None
