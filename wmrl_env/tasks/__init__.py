@@ -19,6 +19,7 @@ __all__ = ["ResearchTask", "ensure_data", "get", "list", "register"]
 
 _HERE = Path(__file__).parent
 _registered: dict[str, ResearchTask] = {}
+_ready: set[ResearchTask] = set()  # whose files this process has seen
 
 
 def _load_card(path: Path) -> ResearchTask:
@@ -84,12 +85,17 @@ def ensure_data(task: ResearchTask) -> ResearchTask:
         FileNotFoundError: a task of one's own whose files are missing.
         ImportError: the package that carries a shipped task's data is missing.
     """
-    if task.id in _shipped() and not (task.public_dir / "description.md").exists():
+    if task in _ready:
+        return task
+    if task.id in _shipped():
         from wmrl_env.tasks.sources import prepare
 
         prepare(task.id)
-        (task.public_dir / "description.md").write_text(task.text, encoding="utf-8")
+        description = task.public_dir / "description.md"
+        if not description.exists() or description.read_text(encoding="utf-8") != task.text:
+            description.write_text(task.text, encoding="utf-8")
     for path in (task.public_dir, task.private_dir):
         if not path.is_dir():
             raise FileNotFoundError(f"task {task.id!r} needs the folder {path}, which does not exist")
+    _ready.add(task)
     return task

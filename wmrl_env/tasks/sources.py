@@ -89,7 +89,7 @@ SOURCES: dict[str, Source] = {
             "Remote work among developers",
             "Predict which respondents of the 2017 Stack Overflow survey work remotely (about one in ten). "
             "Submit the probability that they do.",
-            "binary", "log_loss", "Remote", "modeldata", "stackoverflow", "train",
+            "binary", "roc_auc", "Remote", "modeldata", "stackoverflow", "train",
             "Stack Overflow developer survey 2017 (ODbL), R package modeldata (MIT)",
         ),
         Source(
