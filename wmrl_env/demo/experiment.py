@@ -67,27 +67,30 @@ def run(
     make_sandbox, make_world_model = backends or make_backends(config)
     unfinished = folder / f"unfinished-{config.key}"
     unfinished.mkdir(parents=True, exist_ok=True)
+
+    def train_and_grade(arm: str, seed: int, begun: float) -> dict[str, Any]:
+        name = f"{arm}, seed {seed}"
+        # Grading has a cache of its own: nothing that training paid for is graded for free.
+        with TemporaryDirectory(prefix="wmrl-demo-") as scratch:
+            policy, trained = train(
+                arm,
+                seed,
+                config,
+                lambda: make_sandbox(Path(scratch, "training.sqlite")),
+                make_world_model,
+                lambda seconds: progress(f"{name}: training", begun + seconds),
+            )
+        progress(f"{name}: grading by real execution", begun + config.seconds)
+        with make_sandbox(unfinished / "grading.sqlite") as sandbox:
+            graded = grade(policy, seed, config, sandbox)
+        return {"arm": arm, "seed": seed, **trained, **graded}
+
     runs: list[dict[str, Any]] = []
     for seed in range(config.seed, config.seed + config.seeds):
         for arm in ARMS:
-            name, begun = f"{arm}, seed {seed}", len(runs) * config.seconds
             path = unfinished / f"{arm}-{seed}.json"
-            if not path.exists():
-                # Grading has a cache of its own: nothing that training paid for is graded for free.
-                with TemporaryDirectory(prefix="wmrl-demo-") as scratch:
-                    policy, trained = train(
-                        arm,
-                        seed,
-                        config,
-                        make_sandbox=lambda path=Path(scratch, "training.sqlite"): make_sandbox(path),
-                        make_world_model=make_world_model,
-                        progress=lambda seconds, name=name, begun=begun: progress(f"{name}: training", begun + seconds),
-                    )
-                progress(f"{name}: grading by real execution", begun + config.seconds)
-                with make_sandbox(unfinished / "grading.sqlite") as sandbox:
-                    graded = grade(policy, seed, config, sandbox)
-                _write(path, {"arm": arm, "seed": seed, **trained, **graded})
-            runs.append(json.loads(path.read_text(encoding="utf-8")))
+            begun = len(runs) * config.seconds
+            runs.append(_read(path) if path.exists() else _kept(path, train_and_grade(arm, seed, begun)))
     result = {
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "machine": f"{platform.platform()}, {config.workers} sandbox workers",
@@ -96,13 +99,17 @@ def run(
         "arms": summarise(runs),
         "runs": runs,
     }
-    _write(folder / "result.json", result)
     shutil.rmtree(unfinished)
-    return result
+    return _kept(folder / "result.json", result)
 
 
-def _write(path: Path, value: dict[str, Any]) -> None:
-    """Whole or not at all, so that an interruption leaves no half-written file."""
+def _kept(path: Path, value: dict[str, Any]) -> dict[str, Any]:
+    """``value`` as it reads after being written: whole or not at all, so that no interruption leaves half a file."""
     partial = path.with_suffix(".partial")
     partial.write_text(json.dumps(value, allow_nan=False), encoding="utf-8")
     partial.replace(path)
+    return _read(path)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    return json.loads(path.read_text(encoding="utf-8"))

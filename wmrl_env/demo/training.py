@@ -82,7 +82,12 @@ class Watch(BaseCallback):
 
 def wrappers(arm: str, seed: int, config: DemoConfig, sandbox: Backend) -> list[Callable[[Any], Any]]:
     """The vector wrappers that make an arm out of the environment, innermost first."""
-    sampling = {"sandbox": sandbox, "fraction": config.fraction, "group_size": config.group_size, "seed": seed}
+    sampling: dict[str, Any] = {
+        "sandbox": sandbox,
+        "fraction": config.fraction,
+        "group_size": config.group_size,
+        "seed": seed,
+    }
     if arm == "mixed":
         return [partial(vector.AnchorSampling, **sampling)]
     if arm == "corrected":
@@ -158,10 +163,10 @@ def train(
 @contextmanager
 def _kept(policy: PPO, envs: VecEnv, path: Path) -> Iterator[None]:
     """Policy and corrections go on from ``path`` and are saved there whenever the block ends."""
-    corrections = {layer.core.name: layer.core for layer in layers(envs.unwrapped.env) if hasattr(layer, "core")}
+    corrections = {layer.core.name: layer.core for layer in layers(envs.unwrapped.env) if hasattr(layer, "core")}  # type: ignore[attr-defined]
     state_path = path.with_suffix(".corrections.json")
     if path.exists():
-        policy.set_parameters(path, device="cpu")
+        policy.set_parameters(str(path), device="cpu")
         for name, state in json.loads(state_path.read_text(encoding="utf-8")).items():
             corrections[name].load_state_dict(state)
     try:

@@ -1,11 +1,16 @@
-"""A sandbox that answers at once, so that the experiment itself can be tested."""
+"""Backends that answer at once and a clock that does not depend on the machine, to test the experiment itself."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
+import pytest
+
+from wmrl_env.demo import DemoConfig, PPOSettings
 from wmrl_env.testing import HashBackend
 from world_models.outcomes import Outcome, Submission
 
@@ -35,3 +40,25 @@ class QuickSandbox(HashBackend):
 
     def __exit__(self, *exc_info: object) -> None:
         self.close()
+
+
+def tiny_config() -> DemoConfig:
+    settings = PPOSettings(n_envs=8, n_steps=4, batch_size=32, n_epochs=1)
+    return DemoConfig(
+        seconds=0.5,
+        seeds=1,
+        tasks=("churn", "ames"),
+        episodes=2,
+        fraction=0.5,
+        min_pairs=10,
+        refit_every=10,
+        warmup=2,
+        executed=settings,
+        predicted=settings,
+    )
+
+
+def tick_by_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Time goes by with the steps of training: 32 steps in half a second."""
+    ticks = itertools.count(step=2**-6)
+    monkeypatch.setattr("wmrl_env.demo.training.time", SimpleNamespace(monotonic=lambda: next(ticks)))

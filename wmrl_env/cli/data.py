@@ -1,0 +1,67 @@
+"""``wmrl collect``, ``wmrl train-world-model`` and ``wmrl fidelity``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from wmrl_env.cli.console import AsJson, Seed, emit, progress
+
+__all__ = ["collect", "fidelity", "train_world_model"]
+
+
+def collect(
+    out: Annotated[Path, typer.Option(help="SQLite file of recorded outcomes; an existing one is added to.")] = Path(
+        "runs/outcomes.sqlite"
+    ),
+    per_task: Annotated[int, typer.Option(min=1, help="Solutions a task.")] = 450,
+    task: Annotated[list[str] | None, typer.Option(help="Task id; may be given several times. Default: all.")] = None,
+    workers: Annotated[int, typer.Option(min=1, help="Solutions that run at once.")] = 2,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Execute pipeline solutions for real and record what happens. Interrupted, it goes on where it stopped."""
+    from wmrl_env.collect import collect
+
+    with progress("executing", "solutions") as advance:
+        store = collect(out, per_task=per_task, task_ids=task, workers=workers, seed=seed, progress=advance)
+    result = {"out": str(out), "recorded": len(store)}
+    emit(result, f"{result['recorded']} outcomes in {out}", as_json)
+
+
+def train_world_model(
+    data: Annotated[Path, typer.Option(help="Recorded outcomes: SQLite or Parquet.")],
+    out: Annotated[Path, typer.Option(help="Folder of the checkpoint.")] = Path("runs/world-model"),
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Train the world model "learned" on recorded outcomes; pass the folder as --model elsewhere."""
+    import world_models
+
+    with progress("training", "steps") as advance:
+        model = world_models.train(data, seed=seed, progress=advance)
+    model.save(out)
+    emit(
+        {"out": str(out), "name": model.name, "version": model.version},
+        f"{model.name} {model.version} in {out}",
+        as_json,
+    )
+
+
+def fidelity(
+    model: Annotated[str, typer.Option(help="World model: name or path.")] = "learned",
+    data: Annotated[Path | None, typer.Option(help="Recorded outcomes; default those in the package.")] = None,
+    split: Annotated[
+        str, typer.Option(help='"test": unseen solutions of known tasks; "heldout": unseen tasks.')
+    ] = "test",
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Hold a world model's predictions against recorded executions that it was not trained on."""
+    import world_models
+
+    report = world_models.fidelity(world_models.make(model), data)
+    emit(report, Table(), as_json)
