@@ -58,7 +58,11 @@ def test_constraints_pin_every_direct_dependency_of_core_and_dev() -> None:
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     pins = {Requirement(line).name.replace("_", "-").lower() for line in lines if not line.startswith("#")}
     project = PYPROJECT["project"]
-    wanted = [*project["dependencies"], *project["optional-dependencies"]["dev"], *project["optional-dependencies"]["sb3"]]
+    wanted = [
+        *project["dependencies"],
+        *project["optional-dependencies"]["dev"],
+        *project["optional-dependencies"]["sb3"],
+    ]
     names = {Requirement(text).name.lower() for text in wanted} - {"wmrl"}
     assert names - pins == set()
 
