@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from wmrl_env.testing import ConformanceError, HashBackend, check_backend
-from world_models.outcomes import Outcome, Status, Submission
+from world_models.outcomes import Outcome, Submission
 
 SUBMISSIONS = [Submission("task", "text", f"x = {i}") for i in range(8)]
 

@@ -63,7 +63,7 @@ def resolve_tasks(source: TaskSource) -> tuple[ResearchTask, ...]:
     return resolved
 
 
-def _world_model(name: str = "learned") -> Backend:
+def _world_model(name: str) -> Backend:
     import world_models
 
     return world_models.make(name)
@@ -75,6 +75,18 @@ def _sandbox() -> Backend:
     return Sandbox()
 
 
+def _named(name: str) -> Any:
+    """What a name stands for: something that makes a backend, or the backend itself."""
+    if name == "world_model":
+        return partial(_world_model, "learned")
+    if name == "sandbox":
+        return _sandbox
+    if ":" not in name:
+        return partial(_world_model, name)
+    module, _, attribute = name.partition(":")
+    return getattr(import_module(module), attribute)
+
+
 class BackendSource:
     """A backend that is made when it is first needed, and closed by whoever made it.
 
@@ -84,54 +96,39 @@ class BackendSource:
             is), or an instance.
 
     Raises:
-        TypeError: neither a string nor something with an ``execute`` method.
+        TypeError: the source neither executes submissions nor makes something that does.
         ImportError, AttributeError: ``"module:attribute"`` names nothing.
     """
 
     def __init__(self, source: str | Backend) -> None:
+        found: Any = _named(source) if isinstance(source, str) else source
         self._source = source
-        self._given = True
-        self._backend: Backend | None = None
-        self._make: Callable[[], Any] = lambda: source
-        if not isinstance(source, str):
-            _checked(source, source)
-        elif source == "world_model":
-            self._promise(_world_model)
-        elif source == "sandbox":
-            self._promise(_sandbox)
-        elif ":" not in source:
-            self._promise(partial(_world_model, source))
-        else:
-            module, _, attribute = source.partition(":")
-            named = getattr(import_module(module), attribute)
-            if not isinstance(named, type) and hasattr(named, "execute"):
-                self._make = lambda: named
-            elif callable(named):
-                self._promise(named)
-            else:
-                raise TypeError(f"backend={source!r} can neither execute submissions nor be called to make one")
-
-    def _promise(self, make: Callable[[], Any]) -> None:
-        self._given, self._make = False, make
+        self._owned = isinstance(found, type) or not hasattr(found, "execute")
+        self._backend: Backend | None = None if self._owned else found
+        self._make: Callable[[], Backend] = found
+        if self._owned and not callable(found):
+            raise TypeError(self._fault())
 
     @property
     def backend(self) -> Backend:
         """The backend itself."""
         if self._backend is None:
-            self._backend = _checked(self._make(), self._source)
+            backend = self._make()
+            if not hasattr(backend, "execute"):
+                raise TypeError(self._fault())
+            self._backend = backend
         return self._backend
 
     def close(self) -> None:
         """Close the backend if it was made here and can be closed."""
-        backend, self._backend = self._backend, None
-        if not self._given and hasattr(backend, "close"):
-            backend.close()
+        if self._owned and self._backend is not None:
+            close = getattr(self._backend, "close", None)
+            self._backend = None
+            if close is not None:
+                close()
 
-
-def _checked(backend: Any, source: object) -> Backend:
-    if not callable(getattr(backend, "execute", None)):
-        raise TypeError(
-            f"backend={source!r} has no method execute(submissions) -> list[Outcome]; pass a Sandbox, a WorldModel, "
-            'a name or "module:attribute"'
+    def _fault(self) -> str:
+        return (
+            f"backend={self._source!r} has no method execute(submissions) -> list[Outcome] and makes nothing that has; "
+            'pass a Sandbox, a WorldModel, a name or "module:attribute"'
         )
-    return backend

@@ -192,6 +192,10 @@ class AutoResearchVectorEnv(VectorEnv[dict[str, Any], Sequence[str], np.ndarray]
             infos[key][rows] = column
             infos[f"_{key}"][rows] = True
 
+    def get_wrapper_attr(self, name: str) -> Any:
+        """Attribute of the whole batch, as the scalar env has it of its one episode."""
+        return getattr(self, name)
+
     def render(self) -> tuple[Any, ...] | None:
         """Frames of the sub-environments, ``None`` without a render mode."""
         return None if self.render_mode is None else self.call("render")

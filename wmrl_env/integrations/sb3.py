@@ -15,6 +15,8 @@ try:
 except ImportError as error:
     raise ImportError("wmrl_env.integrations.sb3 needs Stable-Baselines3: pip install 'wmrl[sb3]'") from error
 
+from wmrl_env.wrappers.shell import layers
+
 __all__ = ["VectorEnvAdapter", "make_vec_env"]
 
 
@@ -112,7 +114,7 @@ class VectorEnvAdapter(VecEnv):
         episodes = [self._episodes[i] for i in self._get_indices(indices)]
         if hasattr(self._episodes[0], attr_name):
             return [getattr(episode, attr_name) for episode in episodes]
-        for layer in self._layers():
+        for layer in layers(self.env):
             if hasattr(layer, attr_name):
                 return [getattr(layer, attr_name)] * len(episodes)
         raise AttributeError(f"neither the sub-environments nor {self.env} have an attribute {attr_name!r}")
@@ -127,19 +129,11 @@ class VectorEnvAdapter(VecEnv):
         ]
 
     def env_is_wrapped(self, wrapper_class: type, indices: Any = None) -> list[bool]:
-        wrapped = any(isinstance(layer, wrapper_class) for layer in self._layers())
+        wrapped = any(isinstance(layer, wrapper_class) for layer in layers(self.env))
         return [wrapped for _ in self._get_indices(indices)]
 
     def get_images(self) -> Sequence[np.ndarray | None]:
         return self.env_method("render")
-
-    def _layers(self) -> Iterator[VectorEnv]:
-        """Wrappers from the outside in, then the environment."""
-        layer = self.env
-        while layer is not self.env.unwrapped:
-            yield layer
-            layer = layer.env  # type: ignore[attr-defined]
-        yield layer
 
 
 def _parts(space: gym.Space) -> Iterator[gym.Space]:

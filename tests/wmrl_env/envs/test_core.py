@@ -147,9 +147,7 @@ def test_a_backend_that_loses_count_is_named(fake_task: ResearchTask) -> None:
 
 
 def test_misuse_is_refused(fake_task: ResearchTask, hash_backend: HashBackend) -> None:
-    core = EpisodeCore(
-        1, task=fake_task, backend=hash_backend, max_turns=1, reward="score", ungraded_retries=0
-    )
+    core = EpisodeCore(1, task=fake_task, backend=hash_backend, max_turns=1, reward="score", ungraded_retries=0)
     first, rng = np.array([0]), [np.random.default_rng(0)]
     with pytest.raises(ResetNeeded):
         core.step(first, ["x = 1"])

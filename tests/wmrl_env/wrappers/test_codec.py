@@ -41,9 +41,7 @@ def test_batched_equals_scalar_step_by_step(mode: AutoresetMode, ungraded: float
     native = gym.make_vec(ID, num_envs=num_envs, autoreset_mode=mode.value, **settings_())
     scalar = SyncVectorEnv([lambda: gym.make(ID, **settings_())] * num_envs, autoreset_mode=mode)
     outside = VectorTextFeatures(
-        VectorPipelineAction(
-            SyncVectorEnv([lambda: AutoResearchEnv(**settings_())] * num_envs, autoreset_mode=mode)
-        )
+        VectorPipelineAction(SyncVectorEnv([lambda: AutoResearchEnv(**settings_())] * num_envs, autoreset_mode=mode))
     )
     histories = [play(env, seed, 8) for env in (native, scalar, outside)]
     for history in histories:  # the reward of an unknown outcome is a mean over the batch
