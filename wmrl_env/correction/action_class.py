@@ -10,8 +10,8 @@ __all__ = ["OTHER", "action_class"]
 OTHER = "other"
 
 _ESTIMATOR = re.compile(
-    r"\b(?!(?:TransformedTarget|Voting|Stacking|Bagging|Calibrated|MultiOutput|OneVs|Dummy\b))"
-    r"([A-Z]\w*?(?:Classifier|Regressor|Regression|NB|SVC|SVR|Ridge|Lasso|ElasticNet|Perceptron|"
+    r"\b(?!TransformedTarget|Voting|Stacking|Bagging|Calibrated|MultiOutput|OneVs)(?=[A-Z])"
+    r"(\w*?(?:Classifier|Regressor|Regression|NB|SVC|SVR|Ridge|Lasso|ElasticNet|Perceptron|"
     r"DiscriminantAnalysis)(?:CV)?)\s*\("
 )
 _KIND = re.compile(r"(?:Classifier|Regressor)(?:CV)?$")

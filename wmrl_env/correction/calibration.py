@@ -36,10 +36,10 @@ def fit_monotone(predicted: np.ndarray, real: np.ndarray, bounds: tuple[float, f
 
     The isotonic regression of ``real`` on ``predicted`` (equal predictions pooled) is a step function. Each step
     becomes one knot at the mean prediction and mean real score of its pairs, after steps of fewer than 5 pairs were
-    merged with their neighbour; between knots the map is linear. From the outer knots to ``bounds`` it
-    goes on with the slope of the pairs' least-squares line, clipped to [0, 1] and, where all predictions are equal, 1;
-    the result is clipped to ``bounds``. So predictions without information (a constant or falling relation) map to
-    one value, and a score beyond all pairs keeps its rank without gaining.
+    merged with their neighbour; between knots the map is linear. From the outer knots it goes on to a
+    knot at each of ``bounds``, by the slope of the pairs' least-squares line clipped to [0, 1] (1 where all predictions
+    are equal), but not beyond ``bounds``. So predictions without information (a constant or falling relation) map to
+    one value, and a score beyond all pairs keeps its rank.
 
     Args:
         predicted, real: shape (n,), n >= 1; the order of the pairs does not matter.

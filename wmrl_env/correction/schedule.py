@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 
@@ -18,34 +19,26 @@ class UniformSchedule:
 
     Args:
         fraction: share of groups, in [0, 1].
-        seed: of the places.
+        seed: of the places, at least 0.
 
     Raises:
-        ValueError: ``fraction`` outside [0, 1].
+        ValueError: ``fraction`` outside [0, 1], or a negative seed.
     """
 
     def __init__(self, fraction: float, seed: int = 0) -> None:
         if not 0.0 <= fraction <= 1.0:
             raise ValueError(f"fraction must lie in [0, 1], got {fraction!r}")
+        if seed < 0:
+            raise ValueError(f"seed must be at least 0, got {seed}")
         self.fraction = fraction
         self.seed = seed
+        self._share = Fraction(fraction)  # exact: stretches neither overlap nor leave a group out
 
     def __call__(self, group: int) -> bool:
         """Whether the ``group``-th group, counted from 0, is anchored; a pure function of seed and count."""
-        if self.fraction == 0.0:
+        if not self._share:
             return False
-        stretch = self._stretch(group)
-        first, end = self._start(stretch), self._start(stretch + 1)
-        return group == first + int(np.random.default_rng([self.seed, stretch]).integers(end - first))
-
-    def _stretch(self, group: int) -> int:
-        return math.floor(group * self.fraction)
-
-    def _start(self, stretch: int) -> int:
-        """First group of a stretch, by the same rounded product that :meth:`_stretch` takes."""
-        group = math.ceil(stretch / self.fraction)
-        while self._stretch(group) < stretch:
-            group += 1
-        while group > 0 and self._stretch(group - 1) >= stretch:
-            group -= 1
-        return group
+        stretch = math.floor(group * self._share)
+        first, end = math.ceil(stretch / self._share), math.ceil((stretch + 1) / self._share)
+        place = Fraction(np.random.default_rng([self.seed, stretch]).random())
+        return group == first + math.floor(place * (end - first))

@@ -8,6 +8,7 @@ from wmrl_env.wrappers.codec import PipelineAction, TextFeatures
 from wmrl_env.wrappers.compare_rewards import CompareRewards
 from wmrl_env.wrappers.inverse_variance_denoising import InverseVarianceDenoising
 from wmrl_env.wrappers.online_debiasing import OnlineDebiasing
+from wmrl_env.wrappers.record_transitions import RecordTransitions
 from wmrl_env.wrappers.stack import corrected
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "InverseVarianceDenoising",
     "OnlineDebiasing",
     "PipelineAction",
+    "RecordTransitions",
     "TextFeatures",
     "corrected",
 ]

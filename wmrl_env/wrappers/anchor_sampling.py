@@ -15,7 +15,7 @@ from wmrl_env.wrappers.batch import StepBatch
 from wmrl_env.wrappers.shell import AnyEnv, Core, ScalarShell
 from world_models.outcomes import Backend, Outcome, Status, Submission
 
-__all__ = ["AnchorCore", "AnchorSampling", "is_predicted"]
+__all__ = ["AnchorCore", "AnchorSampling", "is_predicted", "task_text"]
 
 _CERTAIN = (Status.MALFORMED, Status.SYNTAX_ERROR)  # decided by exact checks, never predicted
 
@@ -105,7 +105,7 @@ class AnchorCore(Core):
         codes, task_ids = batch.require("code"), batch.task_ids
         predicted = np.array(batch.require("score"), np.float64)
         anchored = self._anchored[batch.rows]
-        submissions = [Submission(task, _task_text(task), code) for task, code in zip(task_ids, codes, strict=True)]
+        submissions = [Submission(task, task_text(task), code) for task, code in zip(task_ids, codes, strict=True)]
         outcomes = self._grade(submissions, anchored)
 
         real = np.array([_score(outcome) for outcome in outcomes])
@@ -269,7 +269,8 @@ def _digest(task_id: str, code: str) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _task_text(task_id: str) -> str:
+def task_text(task_id: str) -> str:
+    """Text of a known task, else empty."""
     try:
         return tasks.get(task_id).text
     except KeyError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
+from pathlib import PurePath
 from typing import Any, ClassVar, TypeVar
 
 import gymnasium as gym
@@ -263,4 +264,6 @@ def _recordable(value: Any) -> Any:
     """A constructor argument as a spec can hold it: an object becomes a note that it was one."""
     if value is None or isinstance(value, (str, int, float)):
         return value
+    if isinstance(value, PurePath):
+        return str(value)
     return f"<{type(value).__module__}.{type(value).__qualname__} object>"

@@ -8,6 +8,7 @@ from wmrl_env.wrappers.codec import VectorTextFeatures as TextFeatures
 from wmrl_env.wrappers.compare_rewards import CompareCore
 from wmrl_env.wrappers.inverse_variance_denoising import DenoisingCore
 from wmrl_env.wrappers.online_debiasing import DebiasingCore
+from wmrl_env.wrappers.record_transitions import RecordCore
 from wmrl_env.wrappers.shell import VectorShell
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "InverseVarianceDenoising",
     "OnlineDebiasing",
     "PipelineAction",
+    "RecordTransitions",
     "TextFeatures",
 ]
 
@@ -42,3 +44,9 @@ class CompareRewards(VectorShell):
     """Vector twin of :class:`wmrl_env.wrappers.CompareRewards`; records all rows."""
 
     core_type = CompareCore
+
+
+class RecordTransitions(VectorShell):
+    """Vector twin of :class:`wmrl_env.wrappers.RecordTransitions`; one call of the store a step."""
+
+    core_type = RecordCore

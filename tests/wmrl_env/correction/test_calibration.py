@@ -1,0 +1,186 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from wmrl_env.correction import OnlineCalibrator, fit_monotone
+
+unit = st.floats(0.0, 1.0)
+pairs = st.lists(st.tuples(unit, unit), min_size=1, max_size=60)
+GRID = np.linspace(-0.2, 1.2, 57)
+
+
+def columns(values: list[tuple[float, float]]) -> tuple[np.ndarray, np.ndarray]:
+    predicted, real = np.array(values).T
+    return predicted, real
+
+
+@given(pairs)
+def test_map_never_decreases_and_stays_in_bounds(values: list[tuple[float, float]]) -> None:
+    mapped = fit_monotone(*columns(values))(GRID)
+    assert (np.diff(mapped) >= 0.0).all()
+    assert mapped.min() >= 0.0
+    assert mapped.max() <= 1.0
+
+
+@given(pairs, st.randoms())
+def test_order_of_the_pairs_does_not_matter(values: list[tuple[float, float]], random) -> None:  # type: ignore[no-untyped-def]
+    shuffled = values.copy()
+    random.shuffle(shuffled)
+    fit, again = fit_monotone(*columns(values)), fit_monotone(*columns(shuffled))
+    assert fit.x.tolist() == again.x.tolist()
+    assert fit.y.tolist() == again.y.tolist()
+
+
+def test_recovers_a_distortion_and_keeps_rank_inside_flat_steps() -> None:
+    rng = np.random.default_rng(0)
+    true = rng.uniform(size=4000)
+    fit = fit_monotone(np.sqrt(true), np.clip(true + rng.normal(0, 0.05, size=4000), 0, 1))
+    inside = np.linspace(0.1, 0.95, 50)
+    assert np.abs(fit(inside) - inside**2).max() < 0.04
+    assert (np.diff(fit(inside)) > 0.0).all()
+
+
+def test_mean_of_the_fitted_pairs_is_unbiased_block_by_block() -> None:
+    predicted = np.repeat([0.2, 0.4, 0.8], 10)
+    real = np.repeat([0.3, 0.1, 0.9], 10)  # the first two violate the order and pool to 0.2 at 0.3
+    fit = fit_monotone(predicted, real)
+    assert fit(np.array([0.3, 0.8])) == pytest.approx([0.2, 0.9])
+
+
+def test_beyond_the_pairs_goes_on_with_the_pairs_slope() -> None:
+    predicted = np.repeat([0.4, 0.6], 10)
+    real = np.repeat([0.3, 0.4], 10)  # slope 0.5
+    assert fit_monotone(predicted, real)(np.array([0.2, 0.4, 0.6, 0.8, 1.0, 9.0])) == pytest.approx(
+        [0.2, 0.3, 0.4, 0.5, 0.6, 0.6]
+    )
+
+
+def test_predictions_without_information_map_to_one_value() -> None:
+    predicted = np.linspace(0.1, 0.9, 40)
+    assert fit_monotone(predicted, 1.0 - predicted)(GRID) == pytest.approx(np.full(len(GRID), 0.5))
+    assert fit_monotone(predicted, np.full(40, 0.3))(GRID) == pytest.approx(np.full(len(GRID), 0.3))
+
+
+def test_equal_predictions_shift_as_far_as_the_bounds_allow() -> None:
+    fit = fit_monotone(np.full(10, 0.5), np.linspace(0.2, 0.4, 10))
+    assert fit(np.array([0.5, 0.6, 0.4])) == pytest.approx([0.3, 0.4, 0.24])  # downwards on to (0, 0)
+
+
+def test_one_lucky_solution_makes_no_step_of_its_own() -> None:
+    predicted, real = np.linspace(0.3, 0.7, 50), np.full(50, 0.5)
+    predicted, real = np.append(predicted, 0.95), np.append(real, 1.0)
+    assert fit_monotone(predicted, real)(np.array([0.95])).item() < 0.75
+
+
+def test_shift_of_the_predictions_is_undone_and_scale_too() -> None:
+    rng = np.random.default_rng(1)
+    predicted = rng.uniform(0.2, 0.5, 500)
+    real = np.clip(predicted + rng.normal(0, 0.1, 500), 0, 1)
+    inside = np.linspace(0.25, 0.45, 9)
+    plain = fit_monotone(predicted, real)(inside)
+    assert fit_monotone(predicted + 0.25, real)(inside + 0.25) == pytest.approx(plain)
+    assert fit_monotone(predicted * 2.0, real)(inside * 2.0) == pytest.approx(plain)
+
+
+@pytest.mark.parametrize(
+    ("predicted", "real"),
+    [([0.1, np.nan], [0.1, 0.2]), ([0.1, 0.2], [0.1, np.inf]), ([0.1], [0.1, 0.2]), ([], []), ([[0.1]], [[0.1]])],
+)
+def test_bad_pairs(predicted: list[float], real: list[float]) -> None:
+    with pytest.raises(ValueError, match="must be"):
+        fit_monotone(np.array(predicted), np.array(real))
+
+
+def drawn(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    rng = np.random.default_rng(seed)
+    predicted = rng.uniform(size=n)
+    strata = [f"s{i}" for i in rng.integers(3, size=n)]
+    real = np.clip(predicted**2 + 0.1 * np.array([int(s[1]) for s in strata]) + rng.normal(0, 0.05, n), 0, 1)
+    return predicted, real, strata
+
+
+@given(st.integers(0, 29))
+def test_identity_before_min_pairs(n: int) -> None:
+    calibrator = OnlineCalibrator(min_pairs=30, refit_every=5)
+    predicted, real, _ = drawn(30)
+    calibrator.update(predicted[:n], real[:n])
+    assert not calibrator.fitted
+    assert calibrator(GRID).tolist() == GRID.tolist()
+    assert [knot.tolist() for knot in calibrator.knots()] == [[0.0, 1.0], [0.0, 1.0]]
+    calibrator.update(predicted[n:], real[n:])
+    assert calibrator.fitted
+    assert calibrator(GRID).tolist() != GRID.tolist()
+
+
+@settings(max_examples=20)
+@given(st.lists(st.integers(1, 40), max_size=8))
+def test_map_depends_on_the_pairs_and_not_on_how_they_arrive(cuts: list[int]) -> None:
+    predicted, real, strata = drawn(150)
+    whole, parts = (OnlineCalibrator(min_pairs=40, refit_every=16, capacity=100) for _ in range(2))
+    whole.update(predicted, real, strata)
+    start = 0
+    for size in [*cuts, 150]:
+        parts.update(predicted[start : start + size], real[start : start + size], strata[start : start + size])
+        start += size
+    assert parts.state_dict() == whole.state_dict()
+
+
+def test_refits_when_due_over_the_last_pairs() -> None:
+    calibrator = OnlineCalibrator(min_pairs=20, refit_every=10, capacity=20)
+    probe = np.array([0.5])
+    calibrator.update(np.full(20, 0.5), np.full(20, 0.2))
+    assert calibrator(probe) == pytest.approx([0.2])
+    calibrator.update(np.full(9, 0.5), np.full(9, 0.8))
+    assert calibrator(probe) == pytest.approx([0.2])
+    calibrator.update(np.full(10, 0.5), np.full(10, 0.8))
+    assert calibrator(probe) == pytest.approx([0.5])  # refitted at the 10th, when half of the window was new
+    assert len(calibrator.pairs) == 20
+
+
+def test_strata_are_shrunk_to_the_common_map() -> None:
+    calibrator = OnlineCalibrator(min_pairs=100)
+    calibrator.update(np.full(100, 0.5), np.append(np.full(50, 0.2), np.full(50, 0.8)), ["low"] * 50 + ["high"] * 50)
+    mapped = calibrator(np.full(3, 0.5), ["low", "high", "unseen"])
+    assert mapped == pytest.approx([0.35, 0.65, 0.5])  # 50 pairs: half own, half common
+    x, y = calibrator.knots("low")
+    assert np.interp(0.5, x, y) == pytest.approx(0.35)
+    assert np.interp(0.5, *calibrator.knots("unseen")) == pytest.approx(0.5)
+
+
+def test_matrices_map_row_by_row_and_unknown_stays_unknown() -> None:
+    calibrator = OnlineCalibrator(min_pairs=50)
+    calibrator.update(*drawn(60))
+    scores = np.array([[0.1, 0.5], [np.nan, 0.9]])
+    mapped = calibrator(scores, ["s0", "s2"])
+    assert mapped[0] == pytest.approx(calibrator(scores[0], ["s0", "s0"]))
+    assert np.isnan(mapped[1, 0])
+    assert mapped[1, 1] == pytest.approx(calibrator(scores[1, 1:], ["s2"])[0])
+
+
+def test_state_continues_bit_equal() -> None:
+    predicted, real, strata = drawn(400)
+    calibrator, copy = (OnlineCalibrator(min_pairs=100, refit_every=30, capacity=150) for _ in range(2))
+    calibrator.update(predicted[:217], real[:217], strata[:217])
+    copy.load_state_dict(json.loads(json.dumps(calibrator.state_dict())))
+    assert copy(GRID, ["s1"] * len(GRID)).tolist() == calibrator(GRID, ["s1"] * len(GRID)).tolist()
+    for one in (calibrator, copy):
+        one.update(predicted[217:], real[217:], strata[217:])
+    assert copy.state_dict() == calibrator.state_dict()
+
+
+def test_unknown_outcomes_are_refused_and_nothing_is_kept() -> None:
+    calibrator = OnlineCalibrator()
+    with pytest.raises(ValueError, match="finite"):
+        calibrator.update(np.array([0.1, 0.2]), np.array([0.1, np.nan]))
+    assert not calibrator.pairs
+
+
+@pytest.mark.parametrize("arguments", [(1, 64, 5000), (200, 0, 5000), (200, 64, 199)])
+def test_bad_arguments(arguments: tuple[int, int, int]) -> None:
+    with pytest.raises(ValueError, match="at least"):
+        OnlineCalibrator(*arguments)
