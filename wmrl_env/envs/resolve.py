@@ -11,6 +11,8 @@ from typing import Any
 from wmrl_env import tasks
 from wmrl_env.tasks import ResearchTask
 from world_models.outcomes import Backend
+from world_models.registry import make as make_world_model
+from world_models.registry import names as world_model_names
 
 __all__ = ["BackendSource", "TaskSource", "resolve_task", "resolve_tasks"]
 
@@ -63,12 +65,6 @@ def resolve_tasks(source: TaskSource) -> tuple[ResearchTask, ...]:
     return resolved
 
 
-def _world_model(name: str) -> Backend:
-    import world_models
-
-    return world_models.make(name)
-
-
 def _sandbox() -> Backend:
     from wmrl_env.sandbox import Sandbox
 
@@ -77,14 +73,23 @@ def _sandbox() -> Backend:
 
 def _named(name: str) -> Any:
     """What a name stands for: something that makes a backend, or the backend itself."""
-    if name == "world_model":
-        return partial(_world_model, "learned")
     if name == "sandbox":
         return _sandbox
-    if ":" not in name:
-        return partial(_world_model, name)
-    module, _, attribute = name.partition(":")
-    return getattr(import_module(module), attribute)
+    if name == "world_model":
+        return partial(make_world_model, "learned")
+    if ":" in name:
+        module, _, attribute = name.partition(":")
+        found = getattr(import_module(module), attribute)
+        return partial(make_world_model, name) if _makes(found) else found
+    if name not in world_model_names() and not Path(name).is_dir():
+        known = ", ".join(("world_model", "sandbox", *world_model_names()))
+        raise ValueError(f'no backend {name!r}; expected one of {known}, a checkpoint\'s folder or "module:attribute"')
+    return partial(make_world_model, name)
+
+
+def _makes(found: Any) -> bool:
+    """Whether it is a class or factory rather than a backend."""
+    return callable(found) and (isinstance(found, type) or not hasattr(found, "execute"))
 
 
 class BackendSource:
@@ -96,6 +101,7 @@ class BackendSource:
             is), or an instance.
 
     Raises:
+        ValueError: unknown name.
         TypeError: the source neither executes submissions nor makes something that does.
         ImportError, AttributeError: ``"module:attribute"`` names nothing.
     """
@@ -103,11 +109,11 @@ class BackendSource:
     def __init__(self, source: str | Backend) -> None:
         found: Any = _named(source) if isinstance(source, str) else source
         self._source = source
-        self._owned = isinstance(found, type) or not hasattr(found, "execute")
+        self._owned = _makes(found)
+        if not self._owned and not hasattr(found, "execute"):
+            raise TypeError(self._fault())
         self._backend: Backend | None = None if self._owned else found
         self._make: Callable[[], Backend] = found
-        if self._owned and not callable(found):
-            raise TypeError(self._fault())
 
     @property
     def backend(self) -> Backend:

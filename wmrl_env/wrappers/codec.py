@@ -24,7 +24,7 @@ from world_models.features import TASK_FEATURE_NAMES, task_features
 
 __all__ = ["PipelineAction", "TextFeatures", "VectorPipelineAction", "VectorTextFeatures"]
 
-FEATURE_LIMIT = 10.0  # of task features, which are clipped to [-10, 10]
+FEATURE_LIMIT = 10.0  # task_features lie in [-10, 10]
 
 _FIRST = np.array([0])
 _OBSERVED = ("task", "turn", "turns_left", "last_status")
@@ -81,9 +81,7 @@ class VectorPipelineAction(VectorWrapper):
         return self.env.step(tuple(_sources(actions, tasks)))
 
 
-@lru_cache(maxsize=1024)
-def _task_features(text: str) -> np.ndarray:
-    return np.clip(np.asarray(task_features(text), np.float32), -FEATURE_LIMIT, FEATURE_LIMIT)
+_task_features = lru_cache(maxsize=1024)(task_features)
 
 
 class _Featurizer:

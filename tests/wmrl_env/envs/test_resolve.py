@@ -6,7 +6,9 @@ import pytest
 
 from tests.support import make_task_dir
 from wmrl_env import tasks
+from wmrl_env.envs import resolve
 from wmrl_env.envs.resolve import BackendSource, resolve_task, resolve_tasks
+from wmrl_env.sandbox import Sandbox
 from wmrl_env.tasks import ResearchTask
 from wmrl_env.testing import HashBackend
 
@@ -85,17 +87,24 @@ def test_an_instance_is_taken_as_it_is_and_never_closed(mine: types.ModuleType, 
     assert mine.Closable.open == 1
 
 
-def test_world_models_are_found_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    import world_models
+def test_world_models_are_found_by_name_or_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    asked: list[str] = []
 
-    class Named(HashBackend):
-        def __init__(self, name: str) -> None:
-            super().__init__()
-            self.name = name
+    def make(name: str) -> HashBackend:
+        asked.append(name)
+        return HashBackend()
 
-    monkeypatch.setitem(vars(world_models), "make", Named)
-    assert BackendSource("world_model").backend.name == "learned"
-    assert BackendSource("retrieval").backend.name == "retrieval"
+    monkeypatch.setattr(resolve, "make_world_model", make)
+    sources = [BackendSource(name) for name in ("world_model", "corrupted", str(tmp_path))]
+    assert asked == []
+    assert all(isinstance(source.backend, HashBackend) for source in sources)
+    assert asked == ["learned", "corrupted", str(tmp_path)]
+
+
+def test_the_sandbox_is_made_late_and_closed() -> None:
+    source = BackendSource("sandbox")
+    assert isinstance(source.backend, Sandbox)
+    source.close()
 
 
 def test_what_is_no_backend_is_refused(mine: types.ModuleType) -> None:
@@ -107,5 +116,7 @@ def test_what_is_no_backend_is_refused(mine: types.ModuleType) -> None:
         _ = BackendSource("mine:factory").backend
     with pytest.raises(AttributeError, match="nothing"):
         BackendSource("mine:nothing")
+    with pytest.raises(ValueError, match="no backend 'sandbx'; expected one of world_model, sandbox, learned"):
+        BackendSource("sandbx")
     with pytest.raises(ImportError):
         BackendSource("no_such_module:Backend")
