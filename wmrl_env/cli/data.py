@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
@@ -17,7 +18,8 @@ def collect(
     out: Annotated[Path, typer.Option(help="SQLite file of recorded outcomes; an existing one is added to.")] = Path(
         "runs/outcomes.sqlite"
     ),
-    per_task: Annotated[int, typer.Option(min=1, help="Solutions a task.")] = 450,
+    parquet: Annotated[Path | None, typer.Option(help="Parquet file to export everything to, too.")] = None,
+    per_task: Annotated[int, typer.Option(min=1, help="Solutions a task.")] = 400,
     task: Annotated[list[str] | None, typer.Option(help="Task id; may be given several times. Default: all.")] = None,
     workers: Annotated[int, typer.Option(min=1, help="Solutions that run at once.")] = 2,
     seed: Seed = 0,
@@ -26,10 +28,19 @@ def collect(
     """Execute pipeline solutions for real and record what happens. Interrupted, it goes on where it stopped."""
     from wmrl_env.collect import collect
 
-    with progress("executing", "solutions") as advance:
-        store = collect(out, per_task=per_task, task_ids=task, workers=workers, seed=seed, progress=advance)
-    result = {"out": str(out), "recorded": len(store)}
-    emit(result, f"{result['recorded']} outcomes in {out}", as_json)
+    with (
+        progress("executing", "solutions") as advance,
+        collect(out, per_task=per_task, task_ids=task, workers=workers, seed=seed, progress=advance) as store,
+    ):
+        if parquet is not None:
+            store.to_parquet(parquet)
+        statuses = Counter(str(transition.outcome.status) for transition in store)
+    result = {"out": str(out), "recorded": statuses.total(), "statuses": dict(statuses)}
+    table = Table("status", "outcomes")
+    for status, count in statuses.most_common():
+        table.add_row(status, str(count))
+    table.caption = f"{statuses.total()} outcomes in {out}"
+    emit(result, table, as_json)
 
 
 def train_world_model(
