@@ -43,7 +43,8 @@ class AutoResearchEnv(Episode, gym.Env[dict[str, Any], str]):
     An action is the agent's reply, any string: its last Python Markdown block, or all of it where it has no fences, is
     executed by the backend. The episode terminates after ``max_turns``, or with the turn whose reply carries a line
     that is just ``FINAL``. A step whose outcome stays unknown truncates the episode and pays the running mean of its
-    task's rewards.
+    task's rewards. ``AsyncVectorEnv`` needs ``shared_memory=False``, which text does not survive; for many episodes at
+    once ``gymnasium.make_vec(id, num_envs=n)`` is the faster way.
 
     Args:
         task: ``"train"``, ``"heldout"``, ``"all"``, an id, a directory, a ``ResearchTask``, or several of the latter

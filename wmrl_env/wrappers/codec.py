@@ -126,7 +126,7 @@ class _Featurizer:
     def record(self, rows: np.ndarray, scores: np.ndarray, actions: Any) -> None:
         """Take note of a step of k ``rows`` (indices): scores (k,), NaN where unknown; actions (k, decisions)."""
         better = scores > self._best_score[rows]
-        self._last_score[rows] = np.nan_to_num(scores, nan=0.0)
+        self._last_score[rows] = np.where(np.isnan(scores), 0.0, scores)
         self._best_score[rows] = np.fmax(self._best_score[rows], scores)
         if self.nvec.size:
             decisions = np.asarray(actions)
