@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, Protocol, runtime_checkable
 
-__all__ = ["Backend", "Outcome", "Source", "Status", "Submission", "ladder_score", "render_feedback", "ungraded"]
+__all__ = [
+    "Backend",
+    "Outcome",
+    "Source",
+    "Status",
+    "Submission",
+    "exception_class",
+    "ladder_score",
+    "render_feedback",
+    "ungraded",
+]
 
 Source = Literal["sandbox", "world_model", "cache"]
 
@@ -122,6 +133,21 @@ def render_feedback(
     if detail:
         lines.append(detail.rstrip())
     return "\n".join(lines)
+
+
+_EXCEPTION = re.compile(
+    r"^((?:\w+\.)*[A-Z]\w*(?:Error|Exception|Warning|Interrupt|Exit|Iteration|Submission|Code))(?::|$)", re.M
+)
+
+
+def exception_class(feedback: str) -> str | None:
+    """Class of the exception that a feedback text ends with, ``None`` where it names none.
+
+    >>> exception_class("Status: RUNTIME_ERROR\\nValueError: Input X contains NaN.\\nPlease impute.")
+    'ValueError'
+    """
+    found = _EXCEPTION.findall(feedback)
+    return found[-1] if found else None
 
 
 def ungraded(reason: str, source: Source) -> Outcome:
