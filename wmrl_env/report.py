@@ -15,13 +15,12 @@ from matplotlib.figure import Figure
 
 from wmrl_env.demo.summary import verdict
 
-__all__ = ["render_report", "write_report"]
+__all__ = ["render_report", "write_picture", "write_report"]
 
 # Okabe and Ito's palette, told apart by colour-blind readers too.
 COLOURS = {"real": "#0072b2", "raw": "#d55e00", "mixed": "#e69f00", "corrected": "#009e73"}
-_STREAMS = {"raw": ("#d55e00", "raw"), "debiased": ("#cc79a7", "debiased"), "denoised": ("#009e73", "denoised"),
-            "real": ("#0072b2", "real")}  # fmt: skip
-_STYLE = {
+_STREAMS = {"raw": "#d55e00", "debiased": "#cc79a7", "denoised": "#009e73", "real": "#0072b2"}
+_STYLE: Any = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
@@ -36,14 +35,15 @@ _STYLE = {
 
 class _Section(NamedTuple):
     title: str
-    svg: str
+    draw: Callable[[Axes], None]
     caption: str
+    height: float = 3.8  # inches, at a width of 9
 
 
-def _svg(draw: Callable[[Axes], None], height: float = 3.8) -> str:
+def _svg(section: _Section) -> str:
     with matplotlib.rc_context(_STYLE):
-        figure = Figure(figsize=(9, height), layout="constrained")
-        draw(figure.add_subplot())
+        figure = Figure(figsize=(9, section.height), layout="constrained")
+        section.draw(figure.add_subplot())
         text = StringIO()
         figure.savefig(text, format="svg", metadata={"Date": None})
     svg = text.getvalue()
@@ -72,7 +72,7 @@ def _learning_curves(result: dict[str, Any], axes: Axes) -> None:
         colour = COLOURS[arm["name"]]
         curves = [np.array(run["curve"]) for run in _of(result, arm["name"]) if run["curve"]]
         grid = np.linspace(0.0, end, 81)
-        inside = [np.interp(grid, *curve.T, left=np.nan, right=np.nan) for curve in curves]
+        inside = [np.interp(grid, curve[:, 0], curve[:, 1], left=np.nan, right=np.nan) for curve in curves]
         for curve in curves:
             axes.plot(*curve.T, color=colour, alpha=0.25, linewidth=1)
         if inside and (known := ~np.isnan(inside).all(axis=0)).any():
@@ -96,12 +96,12 @@ def _rewards(anchors: list[dict[str, float]], axes: Axes) -> None:
     seconds = np.array([anchor["seconds"] for anchor in anchors])
     edges = np.unique(np.quantile(seconds, np.linspace(0, 1, 13)))
     slot = np.clip(np.searchsorted(edges, seconds, side="right") - 1, 0, max(0, len(edges) - 2))
-    for name, (colour, label) in _STREAMS.items():
+    for name, colour in _STREAMS.items():
         values = np.array([anchor[name] for anchor in anchors])
         seen = np.unique(slot)
         means = [values[slot == s].mean() for s in seen]
         times = [seconds[slot == s].mean() for s in seen]
-        axes.plot(times, means, "o-", color=colour, label=label, markersize=4)
+        axes.plot(times, means, "o-", color=colour, label=name, markersize=4)
     axes.set_xlabel("wall seconds")
     axes.set_ylabel("mean score")
     axes.legend(ncols=4, loc="lower center", bbox_to_anchor=(0.5, 1.0))
@@ -131,12 +131,13 @@ def _sections(result: dict[str, Any]) -> list[_Section]:
     sections = [
         _Section(
             "Final real score",
-            _svg(lambda axes: _final_scores(result, axes), height=2.6),
+            lambda axes: _final_scores(result, axes),
             "Dot and bar: mean over seeds with its 95 % interval; ticks: single seeds.",
+            height=2.6,
         ),
         _Section(
             "Learning curves",
-            _svg(lambda axes: _learning_curves(result, axes)),
+            lambda axes: _learning_curves(result, axes),
             "Mean score of training's steps as each arm saw it, thin lines single seeds. Diamonds: what the final "
             "policies really score in the best of an episode's turns.",
         ),
@@ -149,17 +150,18 @@ def _sections(result: dict[str, Any]) -> list[_Section]:
         *sections,
         _Section(
             "Rewards: raw, debiased, denoised and real",
-            _svg(lambda axes: _rewards(first["anchors"], axes)),
+            lambda axes: _rewards(first["anchors"], axes),
             f"Scores of those steps of the corrected arm (seed {first['seed']}) that were also run for real.",
         ),
         _Section(
             "What debiasing learnt",
-            _svg(lambda axes: _map(first, axes), height=4.6),
+            lambda axes: _map(first, axes),
             f"The monotone map over the anchor pairs of seed {first['seed']}, at the end of training.",
+            height=4.6,
         ),
         _Section(
             "How much a real reward weighs",
-            _svg(lambda axes: _weights(corrected, axes)),
+            lambda axes: _weights(corrected, axes),
             "The noisier the predictions look, the more a real reward counts in the policy's gradient.",
         ),
     ]
@@ -178,7 +180,7 @@ def render_report(result: dict[str, Any]) -> str:
         **{name: result[name] for name in ("arms", "config", "created", "machine", "versions")},
         colours=COLOURS,
         verdict=verdict(result),
-        sections=_sections(result),
+        sections=[(section, _svg(section)) for section in _sections(result)],
         ungraded=sum(run["ungraded"] for run in result["runs"]),
     )
 
@@ -187,3 +189,16 @@ def write_report(result: dict[str, Any], path: Path) -> None:
     """Write :func:`render_report` to ``path``, folders made when missing."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(render_report(result), encoding="utf-8")
+
+
+def write_picture(result: dict[str, Any], path: Path) -> None:
+    """Write the report's first four plots as one picture; its suffix decides the format."""
+    sections = _sections(result)[:4]
+    with matplotlib.rc_context(_STYLE):
+        figure = Figure(figsize=(14, 4.2 * ((len(sections) + 1) // 2)), layout="constrained")
+        for position, section in enumerate(sections, start=1):
+            axes = figure.add_subplot((len(sections) + 1) // 2, 2, position)
+            section.draw(axes)
+            axes.set_title(section.title, loc="left", pad=28, fontweight="bold")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path, dpi=90)

@@ -65,10 +65,14 @@ def demo(
 def report(
     result: Annotated[Path, typer.Argument(help="JSON result of a demo.")] = Path("runs/demo/result.json"),
     report: ReportPath = _REPORT,
+    picture: Annotated[Path | None, typer.Option(help="Picture of the main plots to write, too.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Write the HTML report of a demo's result."""
-    from wmrl_env.report import write_report
+    from wmrl_env.report import write_picture, write_report
 
-    write_report(json.loads(result.read_text(encoding="utf-8")), report)
+    loaded = json.loads(result.read_text(encoding="utf-8"))
+    write_report(loaded, report)
+    if picture is not None:
+        write_picture(loaded, picture)
     emit({"report": str(report)}, f"Report: {report}", as_json)

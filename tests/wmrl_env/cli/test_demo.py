@@ -32,8 +32,11 @@ def test_demo_and_its_report(tmp_path: Path) -> None:
     assert printed["verdict"] in first
 
     again = CliRunner().invoke(
-        app, ["report", str(out / "result.json"), "--report", str(report)], catch_exceptions=False
+        app,
+        ["report", str(out / "result.json"), "--report", str(report), "--picture", str(tmp_path / "picture.png")],
+        catch_exceptions=False,
     )
+    assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
     assert again.stdout == f"Report: {report}\n"
     assert report.read_text(encoding="utf-8") == first
 
