@@ -46,20 +46,19 @@ def collect(
 def train_world_model(
     data: Annotated[Path, typer.Option(help="Recorded outcomes: SQLite or Parquet.")],
     out: Annotated[Path, typer.Option(help="Folder of the checkpoint.")] = Path("runs/world-model"),
+    epochs: Annotated[int, typer.Option(min=1, help="Passes over the data.")] = 60,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Train the world model "learned" on recorded outcomes; pass the folder as --model elsewhere."""
+    """Train the world model "learned" on recorded outcomes of tasks that are not held out."""
     import world_models
+    from wmrl_env import tasks
 
-    with progress("training", "steps") as advance:
-        model = world_models.train(data, seed=seed, progress=advance)
-    model.save(out)
-    emit(
-        {"out": str(out), "name": model.name, "version": model.version},
-        f"{model.name} {model.version} in {out}",
-        as_json,
-    )
+    heldout = [task.id for task in tasks.list("heldout")]
+    with progress("training", "epochs") as advance:
+        model = world_models.train(data, out, seed=seed, exclude_tasks=heldout, epochs=epochs, progress=advance)
+    result = {"out": str(out), "name": model.name, "version": model.version, **model.facts}
+    emit(result, f"{model.name} {model.version} in {out}, trained on {model.facts['rows']} outcomes", as_json)
 
 
 def fidelity(

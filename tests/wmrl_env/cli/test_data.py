@@ -4,7 +4,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import world_models
 from tests.wmrl_env.demo.quick import QuickSandbox
+from wmrl_env import tasks
 from wmrl_env.cli import app
 from world_models.store import load_transitions
 
@@ -17,12 +19,12 @@ def run(*args: str) -> str:
 
 @pytest.fixture
 def outcomes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Recorded outcomes of 30 solutions for each of two tasks."""
+    """Recorded outcomes of 40 solutions for each of two tasks."""
     monkeypatch.setattr("wmrl_env.collect.Sandbox", lambda workers, warm_start: QuickSandbox())
     path = tmp_path / "outcomes.parquet"
-    arguments = ("--per-task", "30", "--task", "churn", "--task", "ames", "--parquet", str(path))
+    arguments = ("--per-task", "40", "--task", "churn", "--task", "ames", "--parquet", str(path))
     result = json.loads(run("collect", "--out", str(tmp_path / "outcomes.sqlite"), *arguments, "--json"))
-    assert result["recorded"] == sum(result["statuses"].values()) == 60
+    assert result["recorded"] == sum(result["statuses"].values()) == 80
     return path
 
 
@@ -30,5 +32,23 @@ def test_collect_records_and_exports(outcomes: Path) -> None:
     live = load_transitions(outcomes.with_suffix(".sqlite"))
     assert live == load_transitions(outcomes)
     assert {transition.submission.task_id for transition in live} == {"churn", "ames"}
-    again = run("collect", "--out", str(outcomes.with_suffix(".sqlite")), "--per-task", "30", "--task", "churn")
-    assert "60 outcomes" in again
+    again = run("collect", "--out", str(outcomes.with_suffix(".sqlite")), "--per-task", "40", "--task", "churn")
+    assert "80 outcomes" in again
+
+
+def test_trained_model_can_be_made_from_its_folder(outcomes: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    arguments = ("train-world-model", "--data", str(outcomes), "--out", str(folder), "--epochs", "1")
+    result = json.loads(run(*arguments, "--seed", "3", "--json"))
+    assert result["tasks"] == ["ames", "churn"]
+    assert result["seed"] == 3
+    assert world_models.make(folder).version == result["version"]
+
+
+def test_held_out_tasks_are_never_trained_on(monkeypatch: pytest.MonkeyPatch, outcomes: Path, tmp_path: Path) -> None:
+    churn, ames = tasks.get("churn"), tasks.get("ames")
+    monkeypatch.setattr("wmrl_env.tasks.list", lambda split: {"heldout": [churn]}[split])
+    with pytest.raises(ValueError, match="at least 50 executed solutions"):
+        run("train-world-model", "--data", str(outcomes), "--out", str(tmp_path / "model"))
+    assert not (tmp_path / "model").exists()
+    assert ames.split == "train"
