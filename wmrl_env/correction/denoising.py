@@ -82,17 +82,21 @@ class Denoiser:
         self.half_life = half_life
         self.groups: set[str] = set()
         self._slope: float | None = None  # c
-        self._count = 0.0
-        self._squares = 0.0
+        self._moments = np.zeros(3)  # of residuals: count, sum, sum of squares
         self._member_count = 0.0
+        self._member_sums = np.zeros(0)
         self._member_products = np.zeros((0, 0))  # sum of residuals' outer products
         self._member_weights = np.zeros(0)
         self._member_variance = np.nan
 
     @property
     def residual_variance(self) -> float:
-        """Variance of real scores around the prediction, NaN before the first pair."""
-        return self._squares / self._count if self._count else np.nan
+        """Variance of real scores around the prediction, NaN before the first pair.
+
+        The residuals' common mean is no part of it: a constant error changes no advantage.
+        """
+        count, total, squares = self._moments
+        return max(float(squares / count - (total / count) ** 2), 0.0) if count else np.nan
 
     @property
     def weight(self) -> float:
@@ -111,12 +115,12 @@ class Denoiser:
         for pair in pairs:
             if pair.group not in self.groups:
                 self.groups.add(pair.group)
-                self._count *= decay
-                self._squares *= decay
+                self._moments *= decay
                 self._member_count *= decay
+                self._member_sums *= decay
                 self._member_products *= decay
-            self._count += 1.0
-            self._squares += (pair.real - pair.predicted) ** 2
+            residual = pair.real - pair.predicted
+            self._moments += (1.0, residual, residual**2)
             if pair.member_scores:
                 self._add_members(pair.real - np.array(pair.member_scores))
         if self._slope is None and len(self.groups) >= self.warmup and self.residual_variance > _TINY:
@@ -127,17 +131,19 @@ class Denoiser:
     def _add_members(self, residuals: np.ndarray) -> None:
         size = len(residuals)
         if not self._member_count:
-            self._member_products = np.zeros((size, size))
+            self._member_sums, self._member_products = np.zeros(size), np.zeros((size, size))
         elif size != len(self._member_products):
             raise ValueError(
                 f"the world model had {len(self._member_products)} members, now {size}; start a new Denoiser"
             )
         self._member_count += 1.0
+        self._member_sums += residuals
         self._member_products += np.outer(residuals, residuals)
 
     def _refit_fusion(self) -> None:
         size = len(self._member_products)
-        covariance = self._member_products / self._member_count
+        mean = self._member_sums / self._member_count
+        covariance = self._member_products / self._member_count - np.outer(mean, mean)
         variance = np.trace(covariance) / size
         shared = (covariance.sum() - np.trace(covariance)) / max(size * (size - 1), 1)
         target = np.full((size, size), shared) + (variance - shared) * np.eye(size)
@@ -174,17 +180,18 @@ class Denoiser:
         return {
             "groups": sorted(self.groups),
             "slope": self._slope,
-            "count": self._count,
-            "squares": self._squares,
+            "moments": self._moments.tolist(),
             "member_count": self._member_count,
+            "member_sums": self._member_sums.tolist(),
             "member_products": self._member_products.tolist(),
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.groups = set(state["groups"])
         self._slope = state["slope"]
-        self._count, self._squares = state["count"], state["squares"]
+        self._moments = np.array(state["moments"], np.float64)
         self._member_count = state["member_count"]
+        self._member_sums = np.array(state["member_sums"], np.float64)
         size = len(state["member_products"])
         self._member_products = np.array(state["member_products"], np.float64).reshape(size, size)
         if size:

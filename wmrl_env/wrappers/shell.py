@@ -140,8 +140,8 @@ class ScalarShell(_Shell, gym.Wrapper[Any, Any, Any, Any]):
     def __init__(self, env: gym.Env[Any, Any], *args: Any, **kwargs: Any) -> None:
         if not isinstance(env, gym.Env):
             raise TypeError(f"{type(self).__name__} wraps a gym.Env; for {env!r} see wmrl_env.wrappers.vector")
-        gym.Wrapper.__init__(self, env)
         self._build(env, args, kwargs)
+        gym.Wrapper.__init__(self, env)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         observation, info = self.env.reset(seed=seed, options=options)
@@ -168,10 +168,10 @@ class VectorShell(_Shell, VectorWrapper):
             raise TypeError(f"{type(self).__name__} wraps a VectorEnv; for {env!r} see wmrl_env.wrappers")
         if "autoreset_mode" not in env.metadata:
             raise ValueError(f"{env!r} does not say its autoreset_mode in its metadata, which its infos depend on")
+        self._build(env, args, kwargs)  # first: a wrapper that could not be built must not close the env when it goes
         VectorWrapper.__init__(self, env)
         self._autoreset = AutoresetMode(env.metadata["autoreset_mode"])
         self._ended = np.zeros(env.num_envs, np.bool_)
-        self._build(env, args, kwargs)
 
     def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         options = dict(options) if options else None  # envs take "reset_mask" out of it

@@ -97,6 +97,13 @@ def test_residuals_halve_in_half_life_groups() -> None:
     assert denoiser.residual_variance == pytest.approx(before * 0.5 / sum(decay**i for i in range(11)))
 
 
+def test_a_constant_error_is_no_noise() -> None:
+    denoiser = Denoiser(warmup=2)
+    denoiser.update(AnchorPair("task", f"g{i}", "hash", 0.5, 0.75, (0.5, 0.25)) for i in range(9))
+    assert denoiser.residual_variance == 0.0
+    assert denoiser.fuse(np.array([0.5]), np.array([[0.2, 0.4]]))[0] == pytest.approx([0.3])
+
+
 def test_a_perfect_model_keeps_weight_one() -> None:
     denoiser = Denoiser(warmup=2)
     denoiser.update(pairs(10, 0.0))

@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from tests.wmrl_env.wrappers.planted import Truth, reply, vector_env
+from wmrl_env.correction import AnchorStream
+from wmrl_env.wrappers import vector
+
+pytestmark = pytest.mark.usefixtures("fake_task")
+
+
+def make(fraction: float = 0.5, **kwargs: object) -> vector.OnlineDebiasing:
+    env = vector.AnchorSampling(vector_env(8, reward="score"), Truth(), fraction, group_size=8, seed=2)
+    return vector.OnlineDebiasing(env, **{"min_pairs": 100, **kwargs})
+
+
+def play(env: vector.OnlineDebiasing, steps: int, seed: int = 0) -> list[tuple[np.ndarray, dict]]:  # type: ignore[type-arg]
+    rng = np.random.default_rng(seed)
+    env.reset(seed=seed)
+    seen = [env.step(tuple(map(reply, rng.integers(5000, size=8)))) for _ in range(steps)]
+    return [(rewards, infos) for _, rewards, _, _, infos in seen if "score" in infos]
+
+
+def test_is_the_identity_until_min_pairs() -> None:
+    for _, infos in play(make(min_pairs=10_000, capacity=10_000), 30):
+        assert (infos["debiased_score"] == infos["raw_score"]).all()
+        assert (infos["debiased_member_scores"] == infos["member_scores"]).all()
+
+
+def test_takes_the_bias_out_and_leaves_real_scores_alone() -> None:
+    env = make()
+    raw_errors, errors = [], []
+    for _, infos in play(env, 200)[100:]:
+        anchored = ~np.isnan(infos["anchor_score"])
+        assert (infos["score"][anchored] == infos["anchor_score"][anchored]).all()
+        assert (infos["score"][~anchored] == infos["debiased_score"][~anchored]).all()
+        raw_errors += (infos["raw_score"] - infos["anchor_score"])[anchored].tolist()
+        errors += (infos["debiased_score"] - infos["anchor_score"])[anchored].tolist()
+    assert np.mean(raw_errors) > 0.1
+    assert abs(np.mean(errors)) < 0.02
+    assert np.mean(np.square(errors)) < 0.5 * np.mean(np.square(raw_errors))
+    x, y = env.calibrator.knots()
+    assert (np.diff(x) > 0).all()
+    assert (np.diff(y) >= 0).all()
+
+
+def test_rewards_follow_the_score_at_each_height() -> None:
+    for rewards, infos in play(make(), 60)[30:]:
+        assert (rewards == infos["score"]).all()
+        assert (rewards == infos["debiased_reward"]).all()
+        assert (infos["raw_reward"] == infos["raw_score"]).all()
+
+
+def test_pairs_are_debiased_before_the_map_learns_from_them() -> None:
+    env = make(fraction=1.0, min_pairs=8, refit_every=1)
+    play(env, 2)
+    debiased, _ = env.debiased.read(0)
+    raw, _ = env.get_wrapper_attr("stream").read(0)
+    assert [pair.predicted for pair in debiased[:8]] == [pair.predicted for pair in raw[:8]]
+    assert [pair.real for pair in debiased] == [pair.real for pair in raw]
+    assert debiased[8].predicted != raw[8].predicted
+
+
+def test_exact_checks_are_not_bent() -> None:
+    env = make(fraction=1.0)
+    play(env, 20)
+    assert env.calibrator.fitted
+    env.reset()
+    *_, infos = env.step(("",) * 8)
+    assert infos["debiased_score"].tolist() == [0.0] * 8
+
+
+@pytest.mark.parametrize("stratify", ["task", "action_class"])
+def test_strata(stratify: str) -> None:
+    env = make(stratify=stratify)
+    play(env, 60)
+    assert env.calibrator.fitted
+    assert {pair[2] for pair in env.calibrator.pairs} == {"task": {"fake"}, "action_class": {"SVC", "Ridge"}}[stratify]
+
+
+def test_frozen_map_skips_what_it_sees() -> None:
+    env = make()
+    play(env, 60)
+    before = env.state_dict()["calibrator"]
+    env.update = False
+    play(env, 60, seed=1)
+    assert env.state_dict()["calibrator"] == before
+    env.update = True
+    play(env, 60, seed=2)
+    assert env.state_dict()["calibrator"] != before
+
+
+def test_state_continues_bit_equal() -> None:
+    env, copy = make(), make()
+    play(env, 40)
+    for mine, other in zip((copy, copy.env), (env, env.env), strict=True):
+        mine.load_state_dict(json.loads(json.dumps(other.state_dict())))
+    for (rewards, infos), (again, infos_again) in zip(play(env, 40, 1), play(copy, 40, 1), strict=True):
+        assert (rewards == again).all()
+        assert (infos["debiased_score"] == infos_again["debiased_score"]).all()
+    assert env.calibrator.state_dict() == copy.calibrator.state_dict()
+
+
+def test_learns_from_a_given_stream() -> None:
+    source = make(fraction=1.0)
+    env = vector.OnlineDebiasing(vector_env(8), min_pairs=100, stream=source.get_wrapper_attr("stream"))
+    play(source, 30)
+    play(env, 1)
+    assert env.calibrator.fitted
+
+
+def test_learns_from_a_named_stream() -> None:
+    source = make(fraction=1.0)
+    env = vector.OnlineDebiasing(vector_env(8), min_pairs=100, stream="memory://test-debiasing")
+    play(source, 30)
+    AnchorStream.open("memory://test-debiasing").append(source.get_wrapper_attr("stream").read(0)[0])
+    play(env, 1)
+    assert env.calibrator.fitted
+
+
+def test_bad_arguments() -> None:
+    with pytest.raises(ValueError, match="stratify"):
+        make(stratify="model")
+    with pytest.raises(ValueError, match="AnchorSampling first"):
+        vector.OnlineDebiasing(vector_env(1))
