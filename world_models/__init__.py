@@ -9,17 +9,28 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from world_models.outcomes import Backend, Outcome, Status, Submission, ladder_score, render_feedback, ungraded
+from world_models.fidelity import FidelityReport, fidelity  # at once: the function shadows its module
+from world_models.outcomes import (
+    Backend,
+    Outcome,
+    Status,
+    Submission,
+    exception_class,
+    ladder_score,
+    render_feedback,
+    ungraded,
+)
+from world_models.store import Recorder, Transition, TransitionStore, load_transitions, split_of
 
 if TYPE_CHECKING:
     from world_models.base import CheckpointError, WorldModel
     from world_models.learned import train
     from world_models.registry import make, register
-    from world_models.store import Recorder, Transition, TransitionStore, load_transitions, split_of
 
 __all__ = [
     "Backend",
     "CheckpointError",
+    "FidelityReport",
     "Outcome",
     "Recorder",
     "Status",
@@ -27,6 +38,8 @@ __all__ = [
     "Transition",
     "TransitionStore",
     "WorldModel",
+    "exception_class",
+    "fidelity",
     "ladder_score",
     "load_transitions",
     "make",
@@ -44,11 +57,6 @@ _LATE = {
     "train": "learned",
     "make": "registry",
     "register": "registry",
-    "Recorder": "store",
-    "Transition": "store",
-    "TransitionStore": "store",
-    "load_transitions": "store",
-    "split_of": "store",
 }
 
 

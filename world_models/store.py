@@ -52,6 +52,11 @@ class Transition(NamedTuple):
         """Whether the outcome is known from a real execution, rather than predicted or unknown."""
         return self.outcome.source != "world_model" and self.outcome.status is not Status.UNGRADED
 
+    @property
+    def split(self) -> Literal["train", "test"]:
+        """Part that the solution belongs to, see :func:`split_of`."""
+        return split_of(self.submission.task_id, self.submission.code)
+
 
 def _code_hash(task_id: str, code: str) -> bytes:
     return hashlib.sha256(f"{task_id}\0{code}".encode(errors="surrogatepass")).digest()

@@ -17,7 +17,7 @@ from world_models.learned.messages import MessageBook
 from world_models.learned.model import ENDINGS, Heads, LearnedModel, Scaling, expected_score
 from world_models.learned.network import EnsembleNetwork
 from world_models.outcomes import Status
-from world_models.store import Transition, load_transitions, split_of
+from world_models.store import Transition, load_transitions
 
 __all__ = ["train"]
 
@@ -96,10 +96,7 @@ def train(
 def _usable(row: Transition, exclude_tasks: Collection[str]) -> bool:
     submission, outcome = row
     return (
-        row.executed
-        and outcome.status in ENDINGS
-        and submission.task_id not in exclude_tasks
-        and split_of(submission.task_id, submission.code) == "train"
+        row.executed and outcome.status in ENDINGS and submission.task_id not in exclude_tasks and row.split == "train"
     )
 
 
