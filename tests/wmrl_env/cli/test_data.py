@@ -52,3 +52,23 @@ def test_held_out_tasks_are_never_trained_on(monkeypatch: pytest.MonkeyPatch, ou
         run("train-world-model", "--data", str(outcomes), "--out", str(tmp_path / "model"))
     assert not (tmp_path / "model").exists()
     assert ames.split == "train"
+
+
+def test_fidelity_measures_what_was_not_trained_on(monkeypatch: pytest.MonkeyPatch, outcomes: Path) -> None:
+    heldout = [tasks.get("ames")]
+    monkeypatch.setattr("wmrl_env.tasks.list", lambda split: {"heldout": heldout}[split])
+    arguments = ("fidelity", "--data", str(outcomes), "--model", "wmrl_env.testing:HashBackend")
+    recorded = load_transitions(outcomes)
+
+    test = json.loads(run(*arguments, "--json"))
+    unseen = [row for row in recorded if row.submission.task_id == "churn"]
+    unseen = [row for row in unseen if world_models.split_of(row.submission.task_id, row.submission.code) == "test"]
+    assert test["metrics"]["status_accuracy"]["n"] == len(unseen) > 0
+    assert list(test["by_task"]) == ["churn"]
+
+    whole = json.loads(run(*arguments, "--split", "heldout", "--json"))
+    assert whole["metrics"]["status_accuracy"]["n"] == 40
+    assert list(whole["by_task"]) == ["ames"]
+    assert "pairwise_accuracy" in run(*arguments)
+    with pytest.raises(ValueError, match='split must be "test" or "heldout"'):
+        run(*arguments, "--split", "train")
