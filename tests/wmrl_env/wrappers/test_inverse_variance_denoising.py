@@ -37,7 +37,7 @@ def test_plain_mean_before_there_are_pairs() -> None:
 def test_fusing_debiased_members_beats_debiasing_alone() -> None:
     env = make(half_life=8)
     debiased, denoised, stated = [], [], []
-    for _, infos in play(env, 300)[150:]:
+    for _, infos in play(env, 400)[200:]:
         anchored = ~np.isnan(infos["anchor_score"])
         assert (infos["score"][anchored] == infos["anchor_score"][anchored]).all()
         assert (infos["score"][~anchored] == infos["denoised_score"][~anchored]).all()
