@@ -1,10 +1,12 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.wmrl_env.demo.quick import QuickSandbox
 from wmrl_env.demo import ARMS, DemoConfig, run
+from wmrl_env.demo.experiment import make_backends
 from wmrl_env.report import render_report
 from wmrl_env.testing import HashBackend
 
@@ -43,3 +45,13 @@ def test_demo_runs_every_arm_and_resumes(config: DemoConfig, tmp_path: Path) -> 
     assert len({cache for cache in caches if cache.name == "training.sqlite"}) == len(ARMS) + 1
     assert len({cache for cache in caches if cache.name == "grading.sqlite"}) == 1
     assert render_report(result).count("<svg") == 5
+
+
+def test_backends_are_those_of_the_configuration(config: DemoConfig, tmp_path: Path) -> None:
+    named = replace(config, world_model="wmrl_env.testing:HashBackend", workers=3)
+    make_sandbox, make_world_model = make_backends(named)
+    assert isinstance(make_world_model(), HashBackend)
+    with make_sandbox(tmp_path / "cache.sqlite") as sandbox:
+        assert sandbox.workers == 3
+        assert sandbox.executions == 0
+    assert (tmp_path / "cache.sqlite").exists()
