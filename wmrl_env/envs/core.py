@@ -177,6 +177,7 @@ class EpisodeCore:
             "status": _objects([outcome.status.value for outcome in outcomes]),
             "score": scores,
             "raw_score": scores.copy(),
+            "feedback": _objects([outcome.feedback for outcome in outcomes]),
             "source": _objects([outcome.source for outcome in outcomes]),
             "graded": graded,
             "seconds": np.array([outcome.seconds for outcome in outcomes], np.float64),

@@ -28,6 +28,7 @@ STEP_KEYS = {
     "graded": bool,
     "seconds": float,
     "metric_value": float,
+    "feedback": str,
     "score_variance": float,
     "member_scores": np.ndarray,
     "anchor_score": float,

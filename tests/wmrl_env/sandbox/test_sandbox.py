@@ -146,7 +146,12 @@ def test_the_cache_serves_the_same_outcome_and_only_the_same(task, tmp_path):
         assert sandbox.executions == 2 and sandbox.lookup(submissions(task, codes)) == second
     for one, other in zip(first, second, strict=True):
         assert other.source == "cache"
-        assert (one.status, one.score, one.feedback, one.seconds) == (other.status, other.score, other.feedback, other.seconds)
+        assert (one.status, one.score, one.feedback, one.seconds) == (
+            other.status,
+            other.score,
+            other.feedback,
+            other.seconds,
+        )
     with Sandbox(2, "process", tmp_path / "results.sqlite") as reopened:
         assert reopened.execute(submissions(task, codes[:1])) == second[:1]
         assert reopened.lookup(submissions(task, [COPY_SAMPLE + "#"])) == [None]

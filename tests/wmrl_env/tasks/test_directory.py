@@ -54,7 +54,10 @@ def test_every_fault_is_listed(tmp_path):
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda root: (root / "public/test.csv").write_text((root / "public/train.csv").read_text()), "shows the target"),
+        (
+            lambda root: (root / "public/test.csv").write_text((root / "public/train.csv").read_text()),
+            "shows the target",
+        ),
         (lambda root: (root / "private/labels.csv").write_text("row_id,y\n1,2\n"), "different ids"),
         (lambda root: (root / "public/train.csv").write_text("a,b\n1,2\n"), "train.csv lacks column 'y'"),
     ],

@@ -93,7 +93,9 @@ def test_what_is_no_plain_file_is_not_read(task, tmp_path):
 
 @given(text=st.one_of(st.text(max_size=300), st.binary(max_size=300)))
 def test_no_content_raises_anything_else(task, tmp_path_factory, text):
-    path = write(tmp_path_factory.mktemp("any") / "s.csv", text if isinstance(text, bytes) else text.encode("utf-8", "replace"))
+    path = write(
+        tmp_path_factory.mktemp("any") / "s.csv", text if isinstance(text, bytes) else text.encode("utf-8", "replace")
+    )
     with pytest.raises((InvalidSubmission, NoSubmission)):
         grade(path, task)
 
