@@ -11,6 +11,7 @@ import ast
 import math
 import re
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
@@ -210,17 +211,19 @@ def code_features(code: str) -> np.ndarray:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         nodes = []
     if nodes:
-        counts = {name: sum(isinstance(node, types) for node in nodes) for name, types in _COUNTED.items()}
+        kinds = Counter(map(type, nodes))
+        counts = {name: sum(kinds[kind] for kind in counted) for name, counted in _COUNTED.items()}
         counts |= {"lines": code.count("\n") + 1, "characters": len(code)}
         counts["fits"] = sum(isinstance(node, ast.Attribute) and node.attr.startswith("fit") for node in nodes)
         vector[: len(_COUNTS)] = [1.0, *(_log(counts[name]) for name in _COUNTS[1:])]
         magnitudes = vector[len(_COUNTS) : len(_COUNTS) + _MAGNITUDES]
         hashed = vector[len(_COUNTS) + _MAGNITUDES :]
+        tokens: set[str] = set()
         for node in nodes:
-            for token in _tokens(node):
-                hashed[_slot(token, _HASHED)] = 1.0
+            tokens.update(_tokens(node))
             for name, value in _numbers(node):
-                magnitudes[_slot(name, _MAGNITUDES)] += np.float32(np.clip(_log(value), -10.0, 10.0))
+                magnitudes[_slot(name, _MAGNITUDES)] += max(-10.0, min(10.0, _log(value)))
+        hashed[[_slot(token, _HASHED) for token in tokens]] = 1.0
     vector.flags.writeable = False
     return vector
 
@@ -246,17 +249,21 @@ def _label(node: ast.AST | None, depth: int = 2) -> str:
     return type(node).__name__
 
 
+def _arguments(call: ast.Call) -> list[str]:
+    """Labels of positional arguments; what is popped is a column's name, which only tells tasks apart."""
+    return [] if _label(call.func) == "pop" else [_label(argument) for argument in call.args]
+
+
 def _tokens(node: ast.AST) -> Iterator[str]:
-    """What a node says, as text to be hashed. Names of columns, which only tell tasks apart, are left out."""
+    """What a node says, as text to be hashed."""
     if isinstance(node, ast.Call):
         call = _label(node.func)
         yield f"call {call}"
-        if call != "pop":
-            labels = [_label(argument) for argument in node.args]
-            for label in labels:
-                yield f"{call} < {label}"
-            for first, second in pairwise(labels):
-                yield f"{call} < {first} > {second}"
+        labels = _arguments(node)
+        for label in labels:
+            yield f"{call} < {label}"
+        for first, second in pairwise(labels):
+            yield f"{call} < {first} > {second}"
         for keyword in node.keywords:
             yield f"{call} {keyword.arg}={_label(keyword.value)}"
     elif isinstance(node, (ast.Import, ast.ImportFrom)):
@@ -267,8 +274,8 @@ def _tokens(node: ast.AST) -> Iterator[str]:
         target = _label(node.targets[0])
         yield f"{target} = {_label(node.value)}"
         if isinstance(node.value, ast.Call):
-            for argument in node.value.args:
-                yield f"{target} = {_label(node.value)} < {_label(argument)}"
+            for label in _arguments(node.value):
+                yield f"{target} = {_label(node.value)} < {label}"
     elif isinstance(node, ast.Attribute):
         yield f".{node.attr}"
     elif isinstance(node, ast.Name):

@@ -45,13 +45,13 @@ class Heads(NamedTuple):
     status: Tensor  # logits over ENDINGS
     percentile: Tensor  # of a valid solution, in (0, 1)
     log_variance: Tensor  # of that percentile
-    log_seconds: Tensor  # log(1 + CPU seconds)
+    log_seconds: Tensor  # log(1 + CPU seconds) of each ending
     kind: Tensor  # logits over the kinds of messages
 
     @classmethod
     def size(cls, kinds: int) -> int:
         """Number of outputs K."""
-        return len(ENDINGS) + 3 + kinds
+        return 2 * len(ENDINGS) + 2 + kinds
 
     @classmethod
     def split(cls, outputs: Tensor) -> Heads:
@@ -60,8 +60,8 @@ class Heads(NamedTuple):
             outputs[..., :first],
             torch.sigmoid(outputs[..., first]),
             outputs[..., first + 1].clamp(*_LOG_VARIANCE),
-            outputs[..., first + 2],
-            outputs[..., first + 3 :],
+            outputs[..., first + 2 : 2 * first + 2],
+            outputs[..., 2 * first + 2 :],
         )
 
 
@@ -176,7 +176,7 @@ class LearnedModel(WorldModel):
             submissions,
             probabilities.mean(0).numpy(),
             heads.percentile.mean(0).tolist(),
-            heads.log_seconds.mean(0).expm1().clamp(min=0.0).tolist(),
+            heads.log_seconds.mean(0).expm1().clamp(min=0.0).numpy(),
             heads.kind.softmax(-1).mean(0).numpy(),
             members.T.tolist(),
             variance.tolist(),
@@ -189,17 +189,17 @@ class LearnedModel(WorldModel):
         submission: Submission,
         probabilities: np.ndarray,
         percentile: float,
-        seconds: float,
+        ending_seconds: np.ndarray,
         kinds: np.ndarray,
         members: list[float],
         variance: float,
     ) -> Outcome:
-        status = ENDINGS[int(probabilities.round(_DIGITS).argmax())]
-        candidates = [i for i, ending in enumerate(self.book.statuses) if ending == status]
+        ending = int(probabilities.round(_DIGITS).argmax())
+        status, seconds = ENDINGS[ending], round(float(ending_seconds[ending]), _DIGITS)
+        candidates = [i for i, of_status in enumerate(self.book.statuses) if of_status == status]
         detail = ""
         if candidates:
             detail = self.book.tell(max(candidates, key=kinds.round(_DIGITS).__getitem__), submission)
-        seconds = round(seconds, _DIGITS)
         feedback = render_feedback(
             status, score=ladder_score(status, round(percentile, _DIGITS)), seconds=seconds, detail=detail
         )

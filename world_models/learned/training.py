@@ -168,7 +168,7 @@ def _loss(heads: Heads, targets: _Targets, weight: Tensor) -> Tensor:
     likelihood = 0.5 * (heads.log_variance + error**2 / heads.log_variance.exp()) * deviation
     losses = {
         "percentile": torch.where(valid, likelihood + 4.0 * error**2, 0.0),
-        "seconds": (heads.log_seconds - targets.log_seconds) ** 2,
+        "seconds": (heads.log_seconds[:, torch.arange(len(targets.status)), targets.status] - targets.log_seconds) ** 2,
         "kind": classify(heads.kind, targets.kind) if heads.kind.shape[-1] else torch.zeros_like(weight),
     }
     total = classify(heads.status, targets.status)

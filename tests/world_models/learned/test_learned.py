@@ -1,0 +1,211 @@
+"""The ensemble learns a law from a recording, and keeps the contract of world models."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import world_models
+from tests.world_models.recordings import recording, submission
+from world_models.base import CheckpointError
+from world_models.features import code_features, task_features
+from world_models.learned import LearnedModel, train
+from world_models.learned.messages import MessageBook, message_kind
+from world_models.learned.model import ENDINGS, Heads, Scaling, expected_score
+from world_models.learned.network import EnsembleNetwork, MemberLinear
+from world_models.outcomes import Status, exception_class
+from world_models.store import Transition
+from world_models.testing import check_world_model
+
+QUICK = {"members": 4, "hidden": 32, "epochs": 20}
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[Transition]:
+    return recording(500)
+
+
+@pytest.fixture(scope="module")
+def model(rows) -> LearnedModel:
+    return train(rows, seed=0, **QUICK)
+
+
+def test_it_learns_the_law_for_solutions_never_seen(model, rows) -> None:
+    unseen = [row for row in rows if row.split == "test"]
+    report = world_models.fidelity(model, unseen, bootstrap=10)
+    assert report.metrics["status_accuracy"].value > 0.9
+    assert report.metrics["pairwise_accuracy"].value > 0.9
+    assert report.metrics["exception_accuracy"].value > 0.8
+    assert report.metrics["score_mae"].value < 0.08
+
+
+def test_it_reads_arguments_and_the_task(model) -> None:
+    shallow, deep, slow, careless = model.execute(
+        [
+            submission("clean", depth=2),
+            submission("clean", depth=9),
+            submission("clean", trees=800),
+            submission("holes", imputed=False),
+        ]
+    )
+    assert deep.score > shallow.score + 0.1
+    assert slow.status is Status.TIMEOUT and slow.seconds > deep.seconds
+    assert careless.status is Status.RUNTIME_ERROR
+    assert careless.feedback.endswith(
+        'File "solution.py", line 7, in <module>\n    solution.fit(X, y)\n'
+        "ValueError: Input X contains NaN.\nPlease impute."
+    )
+    assert exception_class(slow.feedback) == "TimeoutError"
+
+
+def test_it_keeps_the_contract(model, rows) -> None:
+    check_world_model(model, [row.submission for row in rows[:300]])
+
+
+def test_members_and_variance(model) -> None:
+    (outcome,) = model.execute([submission("clean")])
+    assert model.num_members == len(outcome.member_scores) == 4
+    assert outcome.score == pytest.approx(np.mean(outcome.member_scores), abs=1e-8)
+    assert outcome.variance > model.variance_scale * np.var(outcome.member_scores)
+
+
+def test_predictions_repeat_and_the_memory_is_bounded(model, monkeypatch) -> None:
+    monkeypatch.setattr("world_models.learned.model._REMEMBERED", 3)
+    batch = [submission("clean", depth=depth) for depth in range(1, 9)]
+    first = model.execute(batch)
+    assert len(model._known) == 3
+    assert model.execute(batch + batch[::-1]) == first + first[::-1]
+
+
+def test_strange_tasks_give_sane_predictions(model) -> None:
+    one = submission("clean")
+    (outcome,) = model.execute([world_models.Submission("new", "no inventory at all", one.code)])
+    assert 0.0 <= outcome.score <= 1.0
+
+
+def test_same_seed_same_model_other_seed_another(rows) -> None:
+    few = [row for row in rows if row.submission.task_id == "clean"]
+    options = {"members": 2, "hidden": 8, "epochs": 2}
+    state = torch.random.get_rng_state()
+    first, again, other = (train(few, seed=seed, **options) for seed in (1, 1, 2))
+    assert torch.equal(state, torch.random.get_rng_state())
+    assert first.version == again.version != other.version
+    batch = [row.submission for row in few[:5]]
+    assert first.execute(batch) == again.execute(batch)
+
+
+def test_training_sees_neither_the_test_part_nor_excluded_tasks(rows, tmp_path) -> None:
+    seen = []
+    model = train(
+        rows,
+        tmp_path / "out",
+        exclude_tasks=["holes"],
+        members=1,
+        hidden=4,
+        epochs=2,
+        progress=lambda *x: seen.append(x),
+    )
+    assert seen == [(1, 2), (2, 2)]
+    allowed = [row for row in rows if row.split == "train" and row.submission.task_id == "clean"]
+    assert model.facts == {"seed": 0, "rows": len(allowed), "tasks": ["clean"]}
+    assert (tmp_path / "out" / "model.safetensors").is_file()
+    changed = [row if row in allowed else row._replace(outcome=rows[0].outcome) for row in rows]
+    twin = train(changed, exclude_tasks=["holes"], members=1, hidden=4, epochs=2)
+    assert twin.version == model.version
+
+
+def test_bad_arguments(rows) -> None:
+    with pytest.raises(ValueError, match="at least 1"):
+        train(rows, epochs=0)
+    with pytest.raises(ValueError, match="at least 50"):
+        train(rows[:40])
+    with pytest.raises(FileNotFoundError):
+        train("/no/such/file.parquet")
+
+
+def test_checkpoints_of_other_features_or_shapes_are_refused(model, tmp_path) -> None:
+    model.save(tmp_path)
+    path = tmp_path / "model.json"
+    head = json.loads(path.read_text())
+    for change, message in (({"code_features": 3}, "other features"), ({"network": {}}, "network")):
+        path.write_text(json.dumps({**head, "config": head["config"] | change}))
+        with pytest.raises(CheckpointError, match=message):
+            LearnedModel.load(tmp_path)
+    sizes = head["config"]["network"] | {"hidden": 7}
+    path.write_text(json.dumps({**head, "config": head["config"] | {"network": sizes}}))
+    with pytest.raises(CheckpointError, match="do not fit"):
+        LearnedModel.load(tmp_path)
+
+
+def test_the_shipped_model_is_there_small_and_knows_the_tasks() -> None:
+    from wmrl_env import pipeline, tasks
+
+    model = world_models.make("learned")
+    assert model.num_members >= 4
+    folder = Path(world_models.__file__).parent / "learned" / "checkpoint"
+    assert (folder / "model.safetensors").stat().st_size <= 4 * 2**20
+    assert set(model.facts["tasks"]) <= {task.id for task in tasks.list(split="train")}
+    rng = np.random.default_rng(0)
+    batch = [
+        world_models.Submission(task.id, task.text, pipeline.render(action, task))
+        for task in tasks.list()
+        for action in pipeline.competent(rng, task, 2)
+    ]
+    check_world_model(model, batch)
+
+
+def test_member_layers_are_independent() -> None:
+    layer = MemberLinear(3, 5, 2)
+    inputs = torch.randn(4, 5)
+    expected = torch.stack([inputs @ layer.weight[i] + layer.bias[i] for i in range(3)])
+    assert torch.allclose(layer(inputs), expected)
+    network = EnsembleNetwork(3, 5, 2, 4, Heads.size(1))
+    outputs = network(inputs, torch.randn(4, 2))
+    assert outputs.shape == (3, 4, len(ENDINGS) + len(ENDINGS) + 3)
+    outputs[1].sum().backward()
+    gradient = network.head.weight.grad
+    assert gradient is not None and not gradient[0].any() and gradient[1].any()
+
+
+def test_expected_score_against_simulation() -> None:
+    torch.manual_seed(0)
+    heads = Heads.split(torch.randn(2, 3, Heads.size(0), dtype=torch.float64))
+    probabilities, mean, variance = expected_score(heads, 1.5)
+    rng = np.random.default_rng(0)
+    ladder = np.array([0.5, 0.1, 0.1, 0.1, 0.2, 0.2])
+    for member in range(2):
+        for row in range(3):
+            endings = rng.choice(6, 200_000, p=probabilities[member, row].numpy())
+            deviation = heads.log_variance[member, row].mul(0.5).exp().item()
+            percentile = rng.normal(heads.percentile[member, row].item(), deviation, 200_000)
+            scores = ladder[endings] + np.where(endings == 0, 0.5 * percentile, 0.0)
+            assert mean[member, row].item() == pytest.approx(scores.mean(), abs=0.003)
+            assert variance[member, row].item() == pytest.approx(scores.var(), rel=0.03)
+
+
+def test_scaling_uses_what_varies_once(rows) -> None:
+    code = np.stack([code_features(row.submission.code) for row in rows])
+    task = np.stack([task_features(row.submission.task_text) for row in rows])
+    scaling = Scaling.fit(code, task, support=3)
+    scaled = scaling.code(code)
+    assert 0 < scaled.shape[1] < 40
+    assert (scaling.code_std > 0).all() and len(np.unique(scaled, axis=1).T) == scaled.shape[1]
+    assert np.abs(scaling.task(task).mean(0)).max() < 1e-3
+    assert not scaling.task(np.zeros_like(task[:1])).any()
+
+
+def test_messages_are_grouped_by_kind_and_told_for_the_solution(rows) -> None:
+    book, kinds = MessageBook.collect(rows)
+    assert len(book) == 2 and set(book.statuses) == {"RUNTIME_ERROR", "TIMEOUT"}
+    for row, kind in zip(rows, kinds, strict=True):
+        assert (kind == -1) == (row.outcome.status is Status.VALID)
+    assert message_kind(rows[kinds.index(0)].outcome) is not None
+    copy = MessageBook(json.loads(json.dumps(book.state())))
+    assert copy.state() == book.state()
+    nan = book.exceptions.index("ValueError")
+    assert "line 7" in book.tell(nan, submission("holes"))
+    elsewhere = world_models.Submission("t", "", "x = 1\nsolution.fit(A, b)")
+    assert "line 2, in <module>\n    solution.fit(A, b)" in book.tell(nan, elsewhere)
+    assert book.tell(nan, world_models.Submission("t", "", "x = 1")).startswith("ValueError")

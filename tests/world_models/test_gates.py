@@ -1,0 +1,81 @@
+import warnings
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from world_models.gates import exact_outcome, extract_code
+from world_models.outcomes import Status, Submission
+
+
+@pytest.mark.parametrize(
+    ("reply", "code"),
+    [
+        ("print(1)", "print(1)"),
+        ("Here:\n```python\nprint(1)\n```\nDone.", "print(1)"),
+        ("```py\nx = 1\n```\nbetter:\n```Python\nx = 2\n```", "x = 2"),
+        ("```python\nx = 1\n```\nit prints\n```\n1\n```", "x = 1"),
+        ("```\nx = 1\n```", "x = 1"),
+        ("```bash\nls\n```", ""),
+        ("```python\nx = 1", "x = 1"),
+        ("```python\nx = 1\nFINAL", "x = 1"),
+        ("```python\nx = '''\nFINAL\n'''\n```\nFINAL", "x = '''\nFINAL\n'''"),
+        ("x = 1\nFINAL", "x = 1"),
+        ("FINAL", ""),
+        ("  \n\t", ""),
+        ("# only a comment\n", ""),
+        ("```python\n# only a comment\n```", ""),
+        ("text = '''\n```\n'''\n", "text = '''\n```\n'''\n"),
+        ("1. First\n   ```python\n   if 1:\n       x = 1\n   ```", "if 1:\n    x = 1"),
+        ("````python\ns = '''\n```\n'''\n````", "s = '''\n```\n'''"),
+        ("~~~python\nx = 1\n~~~", "x = 1"),
+        ("```python\nx = 'a\x0cb'\n```", "x = 'a\x0cb'"),
+    ],
+)
+def test_code_of_a_reply(reply: str, code: str) -> None:
+    assert extract_code(reply) == code
+
+
+@given(st.text())
+def test_extraction_never_fails_and_a_block_comes_back_whole(text: str) -> None:
+    extract_code(text)
+    source = f"x = {text!r}"
+    assert extract_code(f"Look:\n```python\n{source}\n```\nFINAL") == source
+    assert extract_code(source) == source
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "last"),
+    [
+        ("", Status.MALFORMED, "NoCode: the reply holds no Python code"),
+        ("def f(:\n", Status.SYNTAX_ERROR, "SyntaxError: invalid syntax"),
+        (
+            "if 1:\nx",
+            Status.SYNTAX_ERROR,
+            "IndentationError: expected an indented block after 'if' statement on line 1",
+        ),
+        ("return 1", Status.SYNTAX_ERROR, "SyntaxError: 'return' outside function"),
+    ],
+)
+def test_what_cannot_run_is_known_exactly(code: str, status: Status, last: str) -> None:
+    outcome = exact_outcome(Submission("t", "", code))
+    assert outcome is not None
+    assert (outcome.status, outcome.score, outcome.variance, outcome.source) == (status, 0.0, 0.0, "world_model")
+    lines = outcome.feedback.split("\n")
+    assert lines[0] == f"Status: {status}" and lines[-1] == last
+
+
+@pytest.mark.parametrize(
+    "code", ["\0", "x = '\ud800'", "(" * 5000, "-" * 50_000 + "1", "x" + ".a" * 30_000, "not " * 9999]
+)
+def test_strange_code_is_refused_as_text_that_can_be_printed(code: str) -> None:
+    outcome = exact_outcome(Submission("t", "", code), "sandbox")
+    assert outcome is not None and outcome.status is Status.SYNTAX_ERROR
+    assert (outcome.source, outcome.variance) == ("sandbox", None)
+    assert len(outcome.feedback.encode("utf-8")) < 2000
+
+
+def test_code_that_compiles_passes_without_a_warning() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert exact_outcome(Submission("t", "", "x = '\\d'\nassert (1, 'always')\n")) is None
