@@ -65,8 +65,8 @@ def train(
     seconds: Annotated[float, typer.Option(help="Wall seconds of training.")] = 300.0,
     task: Task = "train",
     model: WorldModel = "learned",
-    fraction: Fraction = 0.02,
-    min_pairs: MinPairs = 40,
+    fraction: Fraction = 0.005,
+    min_pairs: MinPairs = 16,
     workers: Annotated[int, typer.Option(min=1, help="Solutions that the sandbox runs at once.")] = 2,
     out: Annotated[Path, typer.Option(help="Policy to write; when it exists, training goes on from it.")] = Path(
         "runs/policy.zip"

@@ -60,11 +60,11 @@ class DemoConfig:
     workers: int = 2
     torch_threads: int = 1
     episodes: int = 2
-    fraction: float = 0.02
+    fraction: float = 0.005
     group_size: int = 8
-    min_pairs: int = 40
-    refit_every: int = 16
-    warmup: int = 4
+    min_pairs: int = 16
+    refit_every: int = 8
+    warmup: int = 2
     half_life: float = 16.0
     executed: PPOSettings = field(default=PPOSettings(n_envs=8, n_steps=2, batch_size=16))
     predicted: PPOSettings = field(default=PPOSettings(n_envs=64, n_steps=8, batch_size=128))
