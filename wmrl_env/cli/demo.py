@@ -51,7 +51,7 @@ def demo(
     config = experiment.DemoConfig.quick(seed) if quick else experiment.DemoConfig(seed=seed)
     total = int(config.seconds * config.seeds * len(experiment.ARMS))
     note(
-        f"{len(experiment.ARMS)} arms, {config.seeds} seeds, {config.seconds:g} s of training each, "
+        f"{len(experiment.ARMS)} arms, {config.seeds} seed{'s' * (config.seeds > 1)}, {config.seconds:g} s of training each, "
         "then grading by real execution. Ctrl-C stops; the same command goes on."
     )
     with progress("starting", "s") as advance:
