@@ -50,9 +50,10 @@ def demo(
 
     config = experiment.DemoConfig.quick(seed) if quick else experiment.DemoConfig(seed=seed)
     total = int(config.seconds * config.seeds * len(experiment.ARMS))
+    seeds = "1 seed" if config.seeds == 1 else f"{config.seeds} seeds"
     note(
-        f"{len(experiment.ARMS)} arms, {config.seeds} seed{'s' * (config.seeds > 1)}, {config.seconds:g} s of training each, "
-        "then grading by real execution. Ctrl-C stops; the same command goes on."
+        f"{len(experiment.ARMS)} arms, {seeds}, {config.seconds:g} s of training each, then grading by real execution. "
+        "Ctrl-C stops; the same command goes on."
     )
     with progress("starting", "s") as advance:
         result = experiment.run(config, out, lambda what, seconds: advance(int(seconds), total, what))
