@@ -2,7 +2,7 @@
 
 from wmrl_env.correction.action_class import action_class
 from wmrl_env.correction.anchors import AnchorPair, AnchorStream
-from wmrl_env.correction.calibration import MonotoneMap, OnlineCalibrator, fit_monotone
+from wmrl_env.correction.calibration import MonotoneMap, OnlineCalibrator, fit_monotone, stratum_trust
 from wmrl_env.correction.denoising import Denoiser, carry_weight, fusion_weights
 from wmrl_env.correction.reward_rule import RewardKind, RewardRule
 from wmrl_env.correction.schedule import UniformSchedule
@@ -20,4 +20,5 @@ __all__ = [
     "carry_weight",
     "fit_monotone",
     "fusion_weights",
+    "stratum_trust",
 ]

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["MonotoneMap", "OnlineCalibrator", "fit_monotone"]
+__all__ = ["MonotoneMap", "OnlineCalibrator", "fit_monotone", "stratum_trust"]
 
 _MIN_BLOCK = 5  # pairs; a level backed by fewer is one lucky solution, and policies climb towards the ends
-_STRATUM_PRIOR = 50.0  # pairs; a stratum with as many trusts its own map by half
 
 
 @dataclass(frozen=True)
@@ -87,12 +86,38 @@ def _merge_small(starts: np.ndarray, total: int) -> np.ndarray:
     return np.array(merged)
 
 
+def stratum_trust(residuals: np.ndarray, names: np.ndarray) -> dict[str, float]:
+    """How far each stratum's own map is to be trusted against the common one, in [0, 1].
+
+    Empirical Bayes on the common map's residuals: ``n / (n + v / t)`` for a stratum with ``n`` pairs, where ``v`` is
+    the variance within strata and ``t`` that of the strata's means, by the method of moments of one-way analysis of
+    variance. Strata that do not differ by more than chance are not trusted at all; ``v / t`` is at least 1, since a
+    single pair says little. Empty for fewer than two strata.
+
+    Args:
+        residuals: float (n,).
+        names: the stratum of each, objects (n,).
+    """
+    unique, members, counts = np.unique(names.astype(str), return_inverse=True, return_counts=True)
+    pairs, strata = len(residuals), len(unique)
+    if strata < 2:
+        return {}
+    means = np.bincount(members, residuals) / counts
+    freedom = pairs - strata
+    within = float(np.sum((residuals - means[members]) ** 2)) / freedom if freedom else np.inf
+    spread = float(counts @ (means - residuals.mean()) ** 2)
+    between = (spread - (strata - 1) * within) / (pairs - float(counts @ counts) / pairs)
+    if not between > 0.0:
+        return dict.fromkeys(unique.tolist(), 0.0)
+    return dict(zip(unique.tolist(), (counts / (counts + max(within / between, 1.0))).tolist(), strict=True))
+
+
 class OnlineCalibrator:
     """Monotone map refitted as anchor pairs arrive, over the last ``capacity`` of them.
 
     The identity until ``min_pairs`` pairs have come, then refitted after every ``refit_every`` further ones. With
-    strata, a stratum with ``n`` pairs maps by ``l * own + (1 - l) * common`` with ``l = n / (n + 50)``; one without
-    pairs maps by the common map.
+    strata, a stratum with ``n`` pairs maps by ``l * own + (1 - l) * common``, where ``l`` is :func:`stratum_trust`; one
+    without pairs maps by the common map.
 
     Args:
         min_pairs: at least 2 pairs.
@@ -143,14 +168,14 @@ class OnlineCalibrator:
                 self._fit()
 
     def _fit(self) -> None:
-        predicted, real = np.array([pair[:2] for pair in self.pairs]).T
-        names = np.array([pair[2] for pair in self.pairs], dtype=object)
+        ordered = sorted(self.pairs)  # sums of floats depend on their order, the map must not
+        predicted, real = np.array([pair[:2] for pair in ordered]).T
+        names = np.array([pair[2] for pair in ordered], dtype=object)
         self._common = fit_monotone(predicted, real)
         self._strata = {}
-        for name in sorted(set(names)) if len(set(names)) > 1 else ():
+        for name, trust in stratum_trust(real - self._common(predicted), names).items():
             rows = names == name
-            trust = rows.sum() / (rows.sum() + _STRATUM_PRIOR)
-            self._strata[name] = (float(trust), fit_monotone(predicted[rows], real[rows]))
+            self._strata[name] = (trust, fit_monotone(predicted[rows], real[rows]))
         self._unfitted = 0
 
     def __call__(self, scores: np.ndarray, strata: Sequence[str] | None = None) -> np.ndarray:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wmrl_env.correction import OnlineCalibrator, fit_monotone
+from wmrl_env.correction import OnlineCalibrator, fit_monotone, stratum_trust
 
 unit = st.floats(0.0, 1.0)
 pairs = st.lists(st.tuples(unit, unit), min_size=1, max_size=60)
@@ -142,14 +142,37 @@ def test_refits_when_due_over_the_last_pairs() -> None:
     assert len(calibrator.pairs) == 20
 
 
-def test_strata_are_shrunk_to_the_common_map() -> None:
+def test_strata_that_differ_are_trusted_and_shrunk_to_the_common_map() -> None:
     calibrator = OnlineCalibrator(min_pairs=100)
     calibrator.update(np.full(100, 0.5), np.append(np.full(50, 0.2), np.full(50, 0.8)), ["low"] * 50 + ["high"] * 50)
     mapped = calibrator(np.full(3, 0.5), ["low", "high", "unseen"])
-    assert mapped == pytest.approx([0.35, 0.65, 0.5])  # 50 pairs: half own, half common
+    trust = 50 / 51
+    assert mapped == pytest.approx([0.5 - 0.3 * trust, 0.5 + 0.3 * trust, 0.5])
     x, y = calibrator.knots("low")
-    assert np.interp(0.5, x, y) == pytest.approx(0.35)
+    assert np.interp(0.5, x, y) == pytest.approx(0.5 - 0.3 * trust)
     assert np.interp(0.5, *calibrator.knots("unseen")) == pytest.approx(0.5)
+
+
+def test_trust_in_strata_has_known_values() -> None:
+    names = np.array(["a", "a", "b", "b"], dtype=object)
+    # Within: 4 * 0.1^2 / 2 = 0.02; means -0.5 and 0.5: between = (1 - 0.02) / (4 - 8 / 4) = 0.49.
+    assert stratum_trust(np.array([-0.6, -0.4, 0.4, 0.6]), names) == pytest.approx({"a": 2 / 3, "b": 2 / 3})
+    # Within: 4 * 0.5^2 / 2 = 0.5; means -0.6 and 0.6: between = (1.44 - 0.5) / 2 = 0.47.
+    assert stratum_trust(np.array([-1.1, -0.1, 0.1, 1.1]), names) == pytest.approx(
+        dict.fromkeys("ab", 2 / (2 + 0.5 / 0.47))
+    )
+    assert stratum_trust(np.array([-0.5, 0.5, -0.5, 0.5]), names) == {"a": 0.0, "b": 0.0}
+    assert stratum_trust(np.array([1.0, 2.0]), names[:2]) == {}
+    assert stratum_trust(np.array([1.0, 2.0]), names[1:3]) == {"a": 0.0, "b": 0.0}  # one pair each: no telling
+
+
+def test_strata_without_a_difference_earn_little_trust() -> None:
+    rng = np.random.default_rng(0)
+    names = np.repeat(np.arange(4), 100).astype(object)
+    alike = [stratum_trust(rng.normal(size=400), names) for _ in range(100)]
+    assert np.mean([list(trust.values()) for trust in alike]) < 0.4
+    shifted = stratum_trust(rng.normal(size=400) + names.astype(float), names)
+    assert all(0.95 < trust <= 1.0 for trust in shifted.values())
 
 
 def test_matrices_map_row_by_row_and_unknown_stays_unknown() -> None:
