@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Group
@@ -12,7 +13,10 @@ from rich.table import Table
 
 from wmrl_env.cli.console import AsJson, Seed, emit, progress
 
-__all__ = ["collect", "fidelity", "train_world_model"]
+if TYPE_CHECKING:
+    from world_models.store import Transition
+
+__all__ = ["collect", "fidelity", "train_world_model", "unseen"]
 
 _DATA = Path("data/outcomes.parquet")
 Data = Annotated[Path, typer.Option(help="Recorded outcomes: what wmrl collect wrote, SQLite or Parquet.")]
@@ -65,6 +69,30 @@ def train_world_model(
     emit(result, f"{model.name} {model.version} in {out}, trained on {model.facts['rows']} outcomes", as_json)
 
 
+def unseen(recorded: Iterable[Transition], split: str) -> list[Transition]:
+    """What :func:`train_world_model` does not train on.
+
+    Args:
+        split: ``"test"``: solutions set aside, of tasks that are trained on; ``"heldout"``: tasks held out whole.
+
+    Raises:
+        ValueError: another split.
+    """
+    import world_models
+    from wmrl_env import tasks
+
+    if split not in ("test", "heldout"):
+        raise ValueError(f'split must be "test" or "heldout", got {split!r}')
+    heldout = {task.id for task in tasks.list("heldout")}
+
+    def chosen(task_id: str, code: str) -> bool:
+        if split == "heldout":
+            return task_id in heldout
+        return task_id not in heldout and world_models.split_of(task_id, code) == "test"
+
+    return [row for row in recorded if chosen(row.submission.task_id, row.submission.code)]
+
+
 def fidelity(
     model: Annotated[str, typer.Option(help='World model: name, folder or "module:attribute".')] = "learned",
     data: Data = _DATA,
@@ -76,21 +104,10 @@ def fidelity(
 ) -> None:
     """Hold a world model's predictions against recorded executions that it was not trained on."""
     import world_models
-    from wmrl_env import tasks
     from wmrl_env.correction import action_class
     from world_models.fidelity import fidelity
 
-    if split not in ("test", "heldout"):
-        raise ValueError(f'split must be "test" or "heldout", got {split!r}')
-    heldout = {task.id for task in tasks.list("heldout")}
-
-    def chosen(task_id: str, code: str) -> bool:
-        if split == "heldout":
-            return task_id in heldout
-        return task_id not in heldout and world_models.split_of(task_id, code) == "test"
-
-    recorded = world_models.load_transitions(data)
-    rows = [row for row in recorded if chosen(row.submission.task_id, row.submission.code)]
+    rows = unseen(world_models.load_transitions(data), split)
     report = fidelity(world_models.make(model), rows, seed=seed, action_class=action_class)
     table = Table("metric", "value", "95 % interval", "n")
     for name, estimate in report.metrics.items():
