@@ -105,7 +105,7 @@ class WorldModel(ABC):
             model = cls._restore(head["config"], load(weights), **kwargs)
         except OSError as error:
             raise CheckpointError(f"{path} cannot be read: {error}") from error
-        except (KeyError, SafetensorError) as error:
+        except (KeyError, TypeError, SafetensorError) as error:
             raise CheckpointError(f"the checkpoint in {folder} is incomplete: {error!r}") from error
         model.version = head["version"]
         return model

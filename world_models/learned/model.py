@@ -16,7 +16,7 @@ from torch import Tensor
 from world_models.base import CheckpointError, WorldModel
 from world_models.features import CODE_FEATURES, TASK_FEATURE_NAMES, code_features, task_features
 from world_models.learned.messages import MessageBook
-from world_models.learned.network import EnsembleNetwork
+from world_models.learned.network import EnsembleNetwork, one_thread
 from world_models.outcomes import Outcome, Status, Submission, ladder_score, render_feedback
 
 __all__ = ["ENDINGS", "Heads", "LearnedModel", "Scaling", "expected_score"]
@@ -81,14 +81,12 @@ class Scaling(NamedTuple):
         columns = np.flatnonzero(len(code) - common >= support)
         _, first = np.unique(code[:, columns], axis=1, return_index=True)  # equal columns say nothing new
         columns = columns[np.sort(first)]
-        task_std = task.std(0)
-        return cls(
-            columns,
-            code[:, columns].mean(0),
-            code[:, columns].std(0),
-            task.mean(0),
-            np.where(task_std > 1e-6, task_std, 1.0).astype(np.float32),
-        )
+        chosen, facts = code[:, columns].astype(np.float64), task.astype(np.float64)
+        deviation = facts.std(0)
+        # A fact that was the same for all tasks has taught nothing: an infinite deviation keeps it out.
+        deviation[deviation < 1e-6] = np.inf
+        statistics = (chosen.mean(0), chosen.std(0), facts.mean(0), deviation)
+        return cls(columns, *(values.astype(np.float32) for values in statistics))
 
     def code(self, features: np.ndarray) -> np.ndarray:
         """(B, CODE_FEATURES) -> (B, C), clipped to 5 deviations."""
@@ -169,7 +167,8 @@ class LearnedModel(WorldModel):
     def _predict(self, submissions: Sequence[Submission]) -> list[Outcome]:
         code = self.scaling.code(np.stack([code_features(submission.code) for submission in submissions]))
         task = self.scaling.task(np.stack([task_features(submission.task_text) for submission in submissions]))
-        heads = Heads.split(self.network(torch.from_numpy(code).double(), torch.from_numpy(task).double()))
+        with one_thread():
+            heads = Heads.split(self.network(torch.from_numpy(code).double(), torch.from_numpy(task).double()))
         probabilities, members, variances = expected_score(heads, self.temperature)
         variance = self.variance_scale * (variances.mean(0) + members.var(0, correction=0))
         rows = zip(

@@ -15,7 +15,7 @@ from torch.nn import functional
 from world_models.features import code_features, task_features
 from world_models.learned.messages import MessageBook
 from world_models.learned.model import ENDINGS, Heads, LearnedModel, Scaling, expected_score
-from world_models.learned.network import EnsembleNetwork
+from world_models.learned.network import EnsembleNetwork, one_thread
 from world_models.outcomes import Status
 from world_models.store import Transition, load_transitions
 
@@ -83,7 +83,7 @@ def train(
             f"training needs at least {_MINIMUM} executed solutions of the split 'train', got {len(usable)}"
         )
     rng = np.random.default_rng(seed)
-    with torch.random.fork_rng(devices=[]):
+    with one_thread(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(int(rng.integers(2**31)))
         model = _train(usable, rng, members, hidden, epochs, progress)
     model.facts |= {"seed": seed, "rows": len(usable), "tasks": sorted({row.submission.task_id for row in usable})}
