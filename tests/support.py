@@ -31,5 +31,6 @@ def make_task_dir(root: Path, metric: str = "rmse", rows: int = 60, **settings: 
     write("private/labels.csv", "row_id,y", [f"{i},{y[i]}" for i in range(cut, rows)])
     write("public/sample_submission.csv", "row_id,y", [f"{i},0.5" for i in range(cut, rows)])
     write("leaderboard.csv", "metric_value", [f"{value:.3f}" for value in np.linspace(0.2, 1.0, 9)])
-    (root / "task.json").write_text(json.dumps({"metric": metric, "time_limit_s": 2, "memory_limit_mb": 256, **settings}))
+    card = {"metric": metric, "time_limit_s": 2, "memory_limit_mb": 256, **settings}
+    (root / "task.json").write_text(json.dumps(card))
     return root

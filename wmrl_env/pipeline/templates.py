@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from typing import Any
 
 from wmrl_env.tasks.task import ResearchTask
 
@@ -26,7 +27,7 @@ MODELS: dict[str, tuple[str, str, str]] = {
     "mlp": ("sklearn.neural_network", "MLPClassifier", "MLPRegressor"),
 }
 
-_CAPACITY: dict[str, dict[str, dict[str, object]]] = {
+_CAPACITY: dict[str, dict[str, dict[str, Any]]] = {
     "linear": {"small": {}, "medium": {}, "large": {}},
     "neighbors": {"small": {"n_neighbors": 50}, "medium": {"n_neighbors": 15}, "large": {"n_neighbors": 3}},
     "generalised": {"small": {}, "medium": {}, "large": {}},
@@ -48,13 +49,13 @@ _CAPACITY: dict[str, dict[str, dict[str, object]]] = {
 }
 _LINEAR_STEPS = {"small": 100, "medium": 300, "large": 1000}
 
-_FORESTS = {
+_FORESTS: dict[str, dict[str, Any]] = {
     "weak": {"min_samples_leaf": 1},
     "strong": {"min_samples_leaf": 10},
     "l1": {"min_samples_leaf": 3, "max_features": 0.5},
 }
 # family -> regularisation -> (keywords for classification, keywords for regression)
-_REGULARISATION: dict[str, dict[str, tuple[dict[str, object], dict[str, object]]]] = {
+_REGULARISATION: dict[str, dict[str, tuple[dict[str, Any], dict[str, Any]]]] = {
     "linear": {
         "weak": ({"C": 10.0}, {"alpha": 0.1}),
         "strong": ({"C": 0.05}, {"alpha": 100.0}),
@@ -94,6 +95,7 @@ _REGULARISATION: dict[str, dict[str, tuple[dict[str, object], dict[str, object]]
         "l1": ({"alpha": 1e-3, "early_stopping": True},) * 2,
     },
 }
+_LOGGED_TARGET = "model = TransformedTargetRegressor(model, func=np.log1p, inverse_func=np.expm1)"
 _SEEDED = {"svm", "tree", "random_forest", "extra_trees", "gradient_boosting", "hist_boosting", "mlp"}
 _TAKES_CLASS_WEIGHT = {"linear", "svm", "tree", "random_forest", "extra_trees", "hist_boosting"}
 
@@ -111,7 +113,7 @@ def _literal(value: object) -> str:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
 
 
-def _call(name: str, keywords: dict[str, object]) -> str:
+def _call(name: str, keywords: dict[str, Any]) -> str:
     return f"{name}({', '.join(f'{key}={_literal(value)}' for key, value in keywords.items())})"
 
 
@@ -131,9 +133,7 @@ def _estimator(choices: _Choices, task: ResearchTask) -> tuple[tuple[str, str], 
     if not module:
         module = "sklearn.naive_bayes" if classifier else "sklearn.linear_model"  # no module holds both
     keywords = dict(_CAPACITY[family][choices["capacity"]])
-    if family == "linear" and classifier:
-        keywords["max_iter"] = _LINEAR_STEPS[choices["capacity"]]
-    elif family == "generalised" and not classifier:
+    if (family, classifier) in (("linear", True), ("generalised", False)):
         keywords["max_iter"] = _LINEAR_STEPS[choices["capacity"]]
     elif family == "mlp":
         keywords["max_iter"] = 60
@@ -258,7 +258,7 @@ def solution(choices: _Choices, task: ResearchTask) -> str:
         *_steps("text", text),
         f"columns = make_column_transformer({', '.join(transformers)})",
         f"model = {model}",
-        *(["model = TransformedTargetRegressor(model, func=np.log1p, inverse_func=np.expm1)"] if logged and not classifier else []),
+        *([] if classifier or not logged else [_LOGGED_TARGET]),
         "",
         *_fit_and_predict(choices, task),
         "",

@@ -100,15 +100,16 @@ def command(isolation: Isolation, work_root: Path, data_dirs: Mapping[str, Path]
     """Command prefix under which the worker runs; empty for plain processes.
 
     Inside bubblewrap the system and the interpreter are read-only, :data:`WORK` is ``work_root``, ``DATA/ID`` the
-    public half of task ``ID``; there is no network, no home, no other process, and packages that carry labels are empty.
+    public half of task ``ID``; there is no network, no home, no other process, and packages that carry labels are
+    empty.
     """
     if isolation == "process":
         return []
     bwrap = find_bubblewrap()
     if bwrap is None:
         raise RuntimeError("bubblewrap is gone")
-    args = [bwrap, "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "sandbox"]
-    args += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]
+    args = [bwrap, "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
+    args += ["--hostname", "sandbox", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]
     interpreter = {sys.prefix, sys.base_prefix, str(Path(__file__).parent)}
     for path in (*_SYSTEM, *sorted(interpreter)):
         args += ["--ro-bind-try", path, path]

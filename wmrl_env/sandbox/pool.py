@@ -61,9 +61,15 @@ class Worker:
             shutil.rmtree(self.root, ignore_errors=True)
             raise WorkerLost(f"the worker could not be started: {error}") from error
         if warm:
-            self._ask({"preload": _WARM_MODULES}, _START_S)
+            try:
+                self._ask({"preload": _WARM_MODULES}, _START_S)
+            except BaseException:
+                self.close()
+                raise
 
-    def run(self, task_id: str, code: str, *, cpu_s: float, wall_s: float, memory_mb: int) -> tuple[dict[str, Any], Path]:
+    def run(
+        self, task_id: str, code: str, *, cpu_s: float, wall_s: float, memory_mb: int
+    ) -> tuple[dict[str, Any], Path]:
         """Run one solution; its report and the folder with ``submission.csv`` and ``log``, valid until the next run.
 
         Raises:

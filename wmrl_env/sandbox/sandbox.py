@@ -78,6 +78,7 @@ class Sandbox:
         self._idle: list[Worker] = []
         self._alive: set[Worker] = set()
         self._executor: ThreadPoolExecutor | None = None
+        self._closings = 0  # work begun before the last one is given up
 
     def execute(self, submissions: Sequence[Submission]) -> list[Outcome]:
         """One outcome a submission, in the same order.
@@ -131,14 +132,14 @@ class Sandbox:
     def _submit(self, task: ResearchTask, code: str, key: str) -> Future[Outcome]:
         if self._executor is None:
             self._executor = ThreadPoolExecutor(self.workers, thread_name_prefix="wmrl-sandbox")
-        return self._executor.submit(self._run, task, code, key)
+        return self._executor.submit(self._run, task, code, key, self._closings)
 
-    def _run(self, task: ResearchTask, code: str, key: str) -> Outcome:
+    def _run(self, task: ResearchTask, code: str, key: str, begun: int) -> Outcome:
         reason = ""
         for _ in range(_ATTEMPTS):
             worker = None
             try:
-                worker = self._take()
+                worker = self._take(begun)
                 report, folder = worker.run(
                     task.id,
                     code,
@@ -151,12 +152,10 @@ class Sandbox:
                 reason = str(error)
                 if worker is not None:
                     self._discard(worker)
+                if begun != self._closings:
+                    return ungraded("the sandbox was closed", "sandbox")
                 continue
-            if self.warm_start:
-                with self._lock:
-                    self._idle.append(worker)
-            else:
-                self._discard(worker)
+            self._give_back(worker, begun)
             with self._lock:
                 self.executions += 1
                 self.cpu_seconds += result.seconds
@@ -165,7 +164,12 @@ class Sandbox:
             return _outcome(task, result)
         return ungraded(f"the sandbox failed {_ATTEMPTS} times: {reason}", "sandbox")
 
-    def _take(self) -> Worker:
+    def _take(self, begun: int) -> Worker:
+        """A worker that can read all tasks seen so far.
+
+        Raises:
+            WorkerLost: it cannot be started, or the sandbox was closed meanwhile.
+        """
         with self._lock:
             worker = self._idle.pop() if self._idle else None
             data_dirs = dict(self._data_dirs)
@@ -176,7 +180,18 @@ class Sandbox:
             worker = Worker(self.isolation, data_dirs, self.warm_start)
             with self._lock:
                 self._alive.add(worker)
+        if begun != self._closings:
+            self._discard(worker)
+            raise WorkerLost("the sandbox was closed")
         return worker
+
+    def _give_back(self, worker: Worker, begun: int) -> None:
+        with self._lock:
+            keep = self.warm_start and begun == self._closings
+            if keep:
+                self._idle.append(worker)
+        if not keep:
+            self._discard(worker)
 
     def _discard(self, worker: Worker) -> None:
         worker.close()
@@ -194,12 +209,13 @@ class Sandbox:
         if os.getpid() != self._pid:
             return
         executor, self._executor = self._executor, None
-        if executor is not None:
-            executor.shutdown(wait=False, cancel_futures=True)
         with self._lock:
+            self._closings += 1
             workers, self._alive, self._idle = list(self._alive), set(), []
         for worker in workers:
             worker.close()
+        if executor is not None:
+            executor.shutdown(wait=True, cancel_futures=True)
 
     def __enter__(self) -> Sandbox:
         return self
@@ -217,18 +233,14 @@ def _as_cached(outcome: Outcome | None) -> Outcome:
         raise RuntimeError("a submission was neither run nor found")
     if outcome.status is Status.UNGRADED:
         return outcome
-    return Outcome(
-        outcome.status, outcome.score, outcome.feedback, outcome.metric_value, outcome.seconds, "cache"
-    )
+    return Outcome(outcome.status, outcome.score, outcome.feedback, outcome.metric_value, outcome.seconds, "cache")
 
 
 def _outcome(task: ResearchTask, result: Result) -> Outcome:
     percentile = None if result.metric_value is None else task.percentile(result.metric_value)
     score = ladder_score(result.status, percentile)
     metric = None if result.metric_value is None else (task.metric, result.metric_value)
-    feedback = render_feedback(
-        result.status, metric=metric, score=score, seconds=result.seconds, detail=result.detail
-    )
+    feedback = render_feedback(result.status, metric=metric, score=score, seconds=result.seconds, detail=result.detail)
     return Outcome(result.status, score, feedback, result.metric_value, result.seconds, "sandbox")
 
 

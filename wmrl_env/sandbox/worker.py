@@ -88,8 +88,8 @@ def _child(job: dict) -> None:
     os.dup2(log, 1)
     os.dup2(log, 2)
     os.closerange(3, 256)
-    sys.stdout = open(1, "w", buffering=1, encoding="utf-8", errors="replace")
-    sys.stderr = open(2, "w", buffering=1, encoding="utf-8", errors="replace")
+    sys.stdout = os.fdopen(1, "w", buffering=1, encoding="utf-8", errors="replace")
+    sys.stderr = os.fdopen(2, "w", buffering=1, encoding="utf-8", errors="replace")
     os.environ["DATA_DIR"], os.environ["SUBMISSION_PATH"] = job["data_dir"], job["submission_path"]
     if "numpy" in sys.modules:  # forked children would otherwise all draw the same unseeded numbers
         sys.modules["numpy"].random.seed()
@@ -117,11 +117,10 @@ def _child(job: dict) -> None:
 def _kill_descendants() -> None:
     """End whatever the solution left running: as subreaper, this process inherits its orphans."""
     while True:
-        with contextlib.suppress(OSError):
-            with open(f"/proc/self/task/{os.getpid()}/children", encoding="ascii") as file:
-                for pid in file.read().split():
-                    with contextlib.suppress(ProcessLookupError):
-                        os.kill(int(pid), signal.SIGKILL)
+        with contextlib.suppress(OSError), open(f"/proc/self/task/{os.getpid()}/children", encoding="ascii") as file:
+            for pid in file.read().split():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(int(pid), signal.SIGKILL)
         try:
             os.waitpid(-1, 0)
         except ChildProcessError:

@@ -29,7 +29,8 @@ def write_card(source: Source) -> Path:
     folder = prepare(source.id)
     # What a solution sees after reading the CSV files, not what they were written from.
     train, test = (pd.read_csv(folder / "public" / name) for name in ("train.csv", "test.csv"))
-    classes = () if source.kind in ("regression", "counts") else tuple(sorted(train[source.target].astype(str).unique()))
+    labelled = source.kind in ("binary", "multiclass")
+    classes = tuple(sorted(train[source.target].astype(str).unique())) if labelled else ()
     if source.kind == "binary" and len(classes) != 2:
         raise ValueError(f"task {source.id!r} is binary but has classes {classes}")
     card = {

@@ -1,12 +1,12 @@
 """Tasks from a directory: one's own layout, MLE-bench's and MLE-Dojo's.
 
-====================  =====================  =====================================  ==========================
-layout                public half            private half                           text and leaderboard
-====================  =====================  =====================================  ==========================
-own                   ``public/``            ``private/``                           ``task.json``, ``leaderboard.csv``
-MLE-bench             ``prepared/public/``   ``prepared/private/``                  ``description.md``, ``leaderboard.csv``
-MLE-Dojo              ``data/public/``       ``data/private/``                      ``info/description.txt``, ``*leaderboard*.csv``
-====================  =====================  =====================================  ==========================
+=========  ====================  =====================  ================================================
+layout     public half           private half           text and leaderboard
+=========  ====================  =====================  ================================================
+own        ``public/``           ``private/``           ``task.json``, ``leaderboard.csv``
+MLE-bench  ``prepared/public/``  ``prepared/private/``  ``description.md``, ``leaderboard.csv``
+MLE-Dojo   ``data/public/``      ``data/private/``      ``info/description.txt``, ``*leaderboard*.csv``
+=========  ====================  =====================  ================================================
 
 The public half holds ``train.csv``, ``test.csv`` and ``sample_submission.csv``, the private half one CSV file with the
 id and target columns. ``task.json`` holds any of ``id``, ``title``, ``description``, ``metric``, ``kind``, ``target``,
@@ -20,13 +20,16 @@ import csv
 import json
 import math
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wmrl_env.tasks.grading import answers_file
 from wmrl_env.tasks.inventory import describe
 from wmrl_env.tasks.metrics import METRICS, get_metric
 from wmrl_env.tasks.sources import fingerprint
 from wmrl_env.tasks.task import ResearchTask
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["TaskError", "load"]
 
@@ -76,60 +79,21 @@ def load(root: Path, **overrides: Any) -> ResearchTask:
         raise TypeError(f"unknown task settings {sorted(unknown)}; known: {sorted(_KEYS)}")
     root = root.expanduser().resolve()
     public, private = _halves(root)
-    settings: dict[str, Any] = {"id": root.name, "title": root.name, "split": "train"}
-    if (root / "task.json").exists():
-        settings |= json.loads((root / "task.json").read_text(encoding="utf-8"))
-    settings |= overrides
-    faults = [f"{public.name}/{name} is missing" for name in ("train.csv", "test.csv") if not (public / name).exists()]
-    faults += [f"task.json has unknown keys {sorted(extra)}"] if (extra := settings.keys() - _KEYS) else []
-    if settings.get("metric") not in METRICS:
-        faults.append(f"metric must be one of {', '.join(METRICS)}, got {settings.get('metric')!r}")
-    sample = next(iter(sorted(public.glob("sample*ubmission*.csv"))), None)
-    if sample is not None:
-        with sample.open(encoding="utf-8-sig", newline="") as file:
-            header = next(csv.reader(file), [])
-        if len(header) == 2:
-            settings = {"id_column": header[0], "target": header[1]} | settings
-    faults += [f"{key} is not set" for key in ("id_column", "target") if key not in settings]
-    answers = answers_file(private)
-    if answers is None:
-        faults.append(f"{private} must hold exactly one CSV file with the labels")
-    leaderboard = _leaderboard(root)
-    if not leaderboard:
-        faults.append("no leaderboard: a CSV file with a column metric_value or score is needed")
-    if faults:
-        raise TaskError(f"{root}: " + "; ".join(faults))
+    settings = _settings(root, public) | overrides
+    leaderboard, answers = _leaderboard(root), answers_file(private)
+    _require(root, _missing(settings, public, private, leaderboard))
 
-    train, test = pd.read_csv(public / "train.csv"), pd.read_csv(public / "test.csv")
-    labels = pd.read_csv(answers)
+    train, test, labels = (pd.read_csv(path) for path in (public / "train.csv", public / "test.csv", answers))
     target, id_column = settings["target"], settings["id_column"]
+    _require(root, _inconsistent(train, test, labels, target, id_column))
     metric = get_metric(settings["metric"])
-    for name, frame, columns in (
-        ("train.csv", train, (target, id_column)), ("test.csv", test, (id_column,)), ("labels", labels, (target, id_column))
-    ):  # fmt: skip
-        faults += [f"{name} lacks column {column!r}" for column in columns if column not in frame.columns]
-    if target in test.columns:
-        faults.append(f"test.csv shows the target {target!r}")
-    if not faults:
-        if set(test[id_column]) != set(labels[id_column]):
-            faults.append("test.csv and the labels have different ids")
-        if labels[target].isna().any():
-            faults.append("some labels are missing")
-        if labels[target].nunique() < 2:
-            faults.append("all labels are equal, so that every metric is constant")
-    if faults:
-        raise TaskError(f"{root}: " + "; ".join(faults))
-
     labelled = metric.prediction in ("probability", "label")
     classes = tuple(sorted(train[target].astype(str).unique())) if labelled else ()
-    kind = settings.pop("kind", None) or ("regression" if not labelled else "binary" if len(classes) == 2 else "multiclass")
-    description = settings.pop("description", "") or next(
-        ((root / name).read_text(encoding="utf-8") for name in _DESCRIPTIONS if (root / name).exists()), ""
-    )
+    kind = "regression" if not labelled else "binary" if len(classes) == 2 else "multiclass"
+    description = next((root / name for name in _DESCRIPTIONS if (root / name).exists()), None)
+    found = {"kind": kind, "description": description.read_text(encoding="utf-8") if description else ""}
     return ResearchTask(
-        **settings,
-        description=description,
-        kind=kind,
+        **(found | settings),
         classes=classes,
         higher_is_better=metric.higher_is_better,
         public_dir=public,
@@ -138,3 +102,62 @@ def load(root: Path, **overrides: Any) -> ResearchTask:
         inventory=describe(train, test, target, id_column, classes),
         fingerprint=fingerprint(public.parent),
     )
+
+
+def _require(root: Path, faults: list[str]) -> None:
+    if faults:
+        raise TaskError(f"{root}: " + "; ".join(faults))
+
+
+def _settings(root: Path, public: Path) -> dict[str, Any]:
+    """What the directory says of its task, by key of ``task.json``."""
+    settings: dict[str, Any] = {"id": root.name, "title": root.name, "split": "train"}
+    sample = next(iter(sorted(public.glob("sample*ubmission*.csv"))), None)
+    if sample is not None:
+        with sample.open(encoding="utf-8-sig", newline="") as file:
+            header = next(csv.reader(file), [])
+        if len(header) == 2:
+            settings |= {"id_column": header[0], "target": header[1]}
+    if (root / "task.json").exists():
+        settings |= json.loads((root / "task.json").read_text(encoding="utf-8"))
+    return settings
+
+
+def _missing(settings: dict[str, Any], public: Path, private: Path, leaderboard: tuple[float, ...]) -> list[str]:
+    """Faults that show before any data are read."""
+    faults = [f"{public.name}/{name} is missing" for name in ("train.csv", "test.csv") if not (public / name).exists()]
+    if extra := settings.keys() - _KEYS:
+        faults.append(f"task.json has unknown keys {sorted(extra)}")
+    if settings.get("metric") not in METRICS:
+        faults.append(f"metric must be one of {', '.join(METRICS)}, got {settings.get('metric')!r}")
+    faults += [f"{key} is not set" for key in ("id_column", "target") if key not in settings]
+    if answers_file(private) is None:
+        faults.append(f"{private} must hold labels.csv, or one CSV file with the labels")
+    if not leaderboard:
+        faults.append("no leaderboard: a CSV file with a column metric_value or score is needed")
+    return faults
+
+
+def _inconsistent(
+    train: pd.DataFrame, test: pd.DataFrame, labels: pd.DataFrame, target: str, id_column: str
+) -> list[str]:
+    """Faults of the data themselves."""
+    wanted = {"train.csv": (train, (target, id_column)), "test.csv": (test, (id_column,))}
+    wanted["labels"] = (labels, (target, id_column))
+    faults = [
+        f"{name} lacks column {column!r}"
+        for name, (frame, columns) in wanted.items()
+        for column in columns
+        if column not in frame.columns
+    ]
+    if target in test.columns:
+        faults.append(f"test.csv shows the target {target!r}")
+    if faults:
+        return faults
+    if set(test[id_column]) != set(labels[id_column]):
+        faults.append("test.csv and the labels have different ids")
+    if labels[target].isna().any():
+        faults.append("some labels are missing")
+    if labels[target].nunique() < 2:
+        faults.append("all labels are equal, so that every metric is constant")
+    return faults

@@ -32,9 +32,7 @@ def _column(name: str, values: pd.Series) -> str:
     return f"{name}: text, {facts}, e.g. {examples}"
 
 
-def describe(
-    train: pd.DataFrame, test: pd.DataFrame, target: str, id_column: str, classes: tuple[str, ...]
-) -> str:
+def describe(train: pd.DataFrame, test: pd.DataFrame, target: str, id_column: str, classes: tuple[str, ...]) -> str:
     """Inventory lines (see ``docs/architecture.md``) of a task's public half."""
     import pandas as pd
 
@@ -45,7 +43,8 @@ def describe(
         if len(classes) == 2:
             head.append(f"Positive class: {_clip(classes[-1])}")
     else:
-        head = [f"Target range: {truth.min():.6g} to {truth.max():.6g}, mean {truth.mean():.6g}, skew {truth.skew():.2f}"]
+        span = f"{truth.min():.6g} to {truth.max():.6g}"
+        head = [f"Target range: {span}, mean {truth.mean():.6g}, skew {truth.skew():.2f}"]
     columns = [name for name in train.columns if name not in (target, id_column)]
     everything = pd.concat([train[columns], test[columns]])  # a value missing in either half breaks a solution
     lines = [

@@ -151,7 +151,7 @@ SOURCES: dict[str, Source] = {
 
 
 def cache_root() -> Path:
-    """Folder of prepared data and results: ``$WMRL_CACHE_DIR``, else ``$XDG_CACHE_HOME/wmrl``, else ``~/.cache/wmrl``."""
+    """Folder of data and results: ``$WMRL_CACHE_DIR``, else ``$XDG_CACHE_HOME/wmrl``, else ``~/.cache/wmrl``."""
     if explicit := os.environ.get("WMRL_CACHE_DIR"):
         return Path(explicit)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "wmrl"
@@ -165,7 +165,6 @@ def halves(source: Source) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Train half and test half of a source's rows, targets in both, ``row_id`` first."""
     frame = source.load()
     frame.insert(0, ID_COLUMN, range(len(frame)))
-    # CSV turns the string "None" into a missing value: the text a solution reads and the halves here must agree.
     cut = round(len(frame) * (1 - _TEST_SHARE))
     return frame.iloc[:cut], frame.iloc[cut:]
 

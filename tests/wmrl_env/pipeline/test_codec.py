@@ -46,7 +46,7 @@ def test_distinct_actions_mostly_give_distinct_solutions():
 
 @pytest.mark.parametrize("action", [(), (0,) * 10, (99,) + (0,) * 10, (-1,) + (0,) * 10])
 def test_what_is_no_action_is_refused(action):
-    with pytest.raises(ValueError, match="pipeline action|must lie in"):
+    with pytest.raises(ValueError, match=r"pipeline action|must lie in"):
         pipeline.render(action, ALL[0])
 
 

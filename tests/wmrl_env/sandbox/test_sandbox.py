@@ -207,13 +207,16 @@ def test_use_from_threads_and_after_a_fork(task, tmp_path):
         assert sandbox.execute(submissions(task, ["x = 2"]))[0].status is Status.NO_SUBMISSION
 
 
-def test_interrupt_stops_at_once(task, monkeypatch):
-    sandbox = Sandbox(1, "process", None)
+@pytest.mark.parametrize("warm", [False, True], ids=["cold", "warm"])
+def test_interrupt_stops_at_once_and_leaves_nothing(task, warm, tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    sandbox = Sandbox(2, "process", None, warm_start=warm)
     timer = threading.Timer(0.5, lambda: __import__("_thread").interrupt_main())
     timer.start()
     with pytest.raises(KeyboardInterrupt):
-        sandbox.execute(submissions(task, ["import time; time.sleep(600)"] * 3))
-    assert not sandbox._alive
+        sandbox.execute(submissions(task, ["import time; time.sleep(600)"] * 5))
+    assert not sandbox._alive and not list(tmp_path.iterdir())
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("wmrl-sandbox")]
     assert sandbox.execute(submissions(task, ["x = 1"]))[0].status is Status.NO_SUBMISSION
     sandbox.close()
 
