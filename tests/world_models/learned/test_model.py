@@ -1,5 +1,3 @@
-"""The ensemble learns a law from a recording, and keeps the contract of world models."""
-
 import json
 from pathlib import Path
 
@@ -8,28 +6,13 @@ import pytest
 import torch
 
 import world_models
-from tests.world_models.recordings import recording, submission
+from tests.world_models.recordings import submission
 from world_models.base import CheckpointError
 from world_models.features import code_features, task_features
-from world_models.learned import LearnedModel, train
-from world_models.learned.messages import MessageBook, message_kind
-from world_models.learned.model import ENDINGS, Heads, Scaling, expected_score
-from world_models.learned.network import EnsembleNetwork, MemberLinear
+from world_models.learned import LearnedModel
+from world_models.learned.model import Heads, Scaling, expected_score
 from world_models.outcomes import Status, exception_class
-from world_models.store import Transition
 from world_models.testing import check_world_model
-
-QUICK = {"members": 4, "hidden": 32, "epochs": 20}
-
-
-@pytest.fixture(scope="module")
-def rows() -> list[Transition]:
-    return recording(500)
-
-
-@pytest.fixture(scope="module")
-def model(rows) -> LearnedModel:
-    return train(rows, seed=0, **QUICK)
 
 
 def test_it_learns_the_law_for_solutions_never_seen(model, rows) -> None:
@@ -85,46 +68,6 @@ def test_strange_tasks_give_sane_predictions(model) -> None:
     assert 0.0 <= outcome.score <= 1.0
 
 
-def test_same_seed_same_model_other_seed_another(rows) -> None:
-    few = [row for row in rows if row.submission.task_id == "clean"]
-    options = {"members": 2, "hidden": 8, "epochs": 2}
-    state = torch.random.get_rng_state()
-    first, again, other = (train(few, seed=seed, **options) for seed in (1, 1, 2))
-    assert torch.equal(state, torch.random.get_rng_state())
-    assert first.version == again.version != other.version
-    batch = [row.submission for row in few[:5]]
-    assert first.execute(batch) == again.execute(batch)
-
-
-def test_training_sees_neither_the_test_part_nor_excluded_tasks(rows, tmp_path) -> None:
-    seen = []
-    model = train(
-        rows,
-        tmp_path / "out",
-        exclude_tasks=["holes"],
-        members=1,
-        hidden=4,
-        epochs=2,
-        progress=lambda *x: seen.append(x),
-    )
-    assert seen == [(1, 2), (2, 2)]
-    allowed = [row for row in rows if row.split == "train" and row.submission.task_id == "clean"]
-    assert model.facts == {"seed": 0, "rows": len(allowed), "tasks": ["clean"]}
-    assert (tmp_path / "out" / "model.safetensors").is_file()
-    changed = [row if row in allowed else row._replace(outcome=rows[0].outcome) for row in rows]
-    twin = train(changed, exclude_tasks=["holes"], members=1, hidden=4, epochs=2)
-    assert twin.version == model.version
-
-
-def test_bad_arguments(rows) -> None:
-    with pytest.raises(ValueError, match="at least 1"):
-        train(rows, epochs=0)
-    with pytest.raises(ValueError, match="at least 50"):
-        train(rows[:40])
-    with pytest.raises(FileNotFoundError):
-        train("/no/such/file.parquet")
-
-
 def test_checkpoints_of_other_features_or_shapes_are_refused(model, tmp_path) -> None:
     model.save(tmp_path)
     path = tmp_path / "model.json"
@@ -156,19 +99,6 @@ def test_the_shipped_model_is_there_small_and_knows_the_tasks() -> None:
     check_world_model(model, batch)
 
 
-def test_member_layers_are_independent() -> None:
-    layer = MemberLinear(3, 5, 2)
-    inputs = torch.randn(4, 5)
-    expected = torch.stack([inputs @ layer.weight[i] + layer.bias[i] for i in range(3)])
-    assert torch.allclose(layer(inputs), expected)
-    network = EnsembleNetwork(3, 5, 2, 4, Heads.size(1))
-    outputs = network(inputs, torch.randn(4, 2))
-    assert outputs.shape == (3, 4, len(ENDINGS) + len(ENDINGS) + 3)
-    outputs[1].sum().backward()
-    gradient = network.head.weight.grad
-    assert gradient is not None and not gradient[0].any() and gradient[1].any()
-
-
 def test_expected_score_against_simulation() -> None:
     torch.manual_seed(0)
     heads = Heads.split(torch.randn(2, 3, Heads.size(0), dtype=torch.float64))
@@ -194,18 +124,3 @@ def test_scaling_uses_what_varies_once(rows) -> None:
     assert (scaling.code_std > 0).all() and len(np.unique(scaled, axis=1).T) == scaled.shape[1]
     assert np.abs(scaling.task(task).mean(0)).max() < 1e-3
     assert not scaling.task(np.zeros_like(task[:1])).any()
-
-
-def test_messages_are_grouped_by_kind_and_told_for_the_solution(rows) -> None:
-    book, kinds = MessageBook.collect(rows)
-    assert len(book) == 2 and set(book.statuses) == {"RUNTIME_ERROR", "TIMEOUT"}
-    for row, kind in zip(rows, kinds, strict=True):
-        assert (kind == -1) == (row.outcome.status is Status.VALID)
-    assert message_kind(rows[kinds.index(0)].outcome) is not None
-    copy = MessageBook(json.loads(json.dumps(book.state())))
-    assert copy.state() == book.state()
-    nan = book.exceptions.index("ValueError")
-    assert "line 7" in book.tell(nan, submission("holes"))
-    elsewhere = world_models.Submission("t", "", "x = 1\nsolution.fit(A, b)")
-    assert "line 2, in <module>\n    solution.fit(A, b)" in book.tell(nan, elsewhere)
-    assert book.tell(nan, world_models.Submission("t", "", "x = 1")).startswith("ValueError")
