@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
@@ -142,7 +141,6 @@ class LearnedModel(WorldModel):
         self.facts = facts or {}
         self.num_members = network.sizes["members"]
         self._known: OrderedDict[tuple[str, str], Outcome] = OrderedDict()  # agents in training repeat solutions
-        self._lock = threading.Lock()
 
     @classmethod
     def default(cls, **kwargs: Any) -> Self:
@@ -150,18 +148,15 @@ class LearnedModel(WorldModel):
 
     def predict_batch(self, submissions: Sequence[Submission]) -> list[Outcome]:
         keys = [(submission.task_text, submission.code) for submission in submissions]
-        with self._lock:
-            found = {key: self._known[key] for key in keys if key in self._known}
+        found = {key: outcome for key in keys if (outcome := self._known.get(key)) is not None}
         fresh = {key: submission for key, submission in zip(keys, submissions, strict=True) if key not in found}
         waiting = list(fresh.values())
         for start in range(0, len(waiting), _CHUNK):
             chunk = waiting[start : start + _CHUNK]
             found |= zip(((one.task_text, one.code) for one in chunk), self._predict(chunk), strict=True)
-        with self._lock:
-            for key in fresh:
-                self._known[key] = found[key]
-            while len(self._known) > _REMEMBERED:
-                self._known.popitem(last=False)
+        self._known |= {key: found[key] for key in fresh}
+        while len(self._known) > _REMEMBERED:
+            self._known.popitem(last=False)
         return [found[key] for key in keys]
 
     def _predict(self, submissions: Sequence[Submission]) -> list[Outcome]:

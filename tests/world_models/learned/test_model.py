@@ -1,4 +1,5 @@
 import json
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -62,6 +63,10 @@ def test_predictions_repeat_and_the_memory_is_bounded(model, monkeypatch) -> Non
     assert model.execute(batch + batch[::-1]) == first + first[::-1]
 
 
+def test_a_model_travels_to_another_process(model) -> None:
+    assert pickle.loads(pickle.dumps(model)).execute([submission("clean")]) == model.execute([submission("clean")])
+
+
 def test_strange_tasks_give_sane_predictions(model) -> None:
     one = submission("clean")
     (outcome,) = model.execute([world_models.Submission("new", "no inventory at all", one.code)])
@@ -84,6 +89,7 @@ def test_checkpoints_of_other_features_or_shapes_are_refused(model, tmp_path) ->
 
 def test_the_shipped_model_is_there_small_and_knows_the_tasks() -> None:
     from wmrl_env import pipeline, tasks
+    from wmrl_env.testing import check_backend
 
     model = world_models.make("learned")
     assert model.num_members >= 4
@@ -97,6 +103,7 @@ def test_the_shipped_model_is_there_small_and_knows_the_tasks() -> None:
         for action in pipeline.competent(rng, task, 2)
     ]
     check_world_model(model, batch)
+    check_backend(model, batch)
 
 
 def test_expected_score_against_simulation() -> None:
