@@ -9,6 +9,7 @@ import numpy as np
 
 from wmrl_env import pipeline, tasks
 from wmrl_env.sandbox import Sandbox
+from wmrl_env.tasks.build import reference_solutions
 from world_models.outcomes import Submission
 from world_models.store import TransitionStore
 
@@ -39,27 +40,31 @@ def _rounds(per_task: Sequence[list[Submission]]) -> Iterator[list[Submission]]:
 def collect(
     store: TransitionStore | str | Path,
     *,
-    per_task: int = 400,
+    per_task: int = 350,
+    references: bool = True,
     task_ids: Sequence[str] | None = None,
     workers: int = 2,
     seed: int = 0,
     sandbox: Sandbox | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> TransitionStore:
-    """Execute ``per_task`` codec solutions of each task and record their outcomes.
+    """Execute codec solutions of each task and record their outcomes.
 
     Interrupted, it resumes: what the sandbox's cache knows is not run again.
 
     Args:
         store: where outcomes go.
+        per_task: solutions drawn for each task.
+        references: run those of its leaderboard as well.
         task_ids: default all shipped tasks.
         sandbox: default a warm-started one with ``workers`` workers.
         progress: called with (done, total) after each batch.
     """
     chosen = [tasks.get(task_id) for task_id in task_ids] if task_ids else tasks.list()
-    planned = [
-        [Submission(task.id, task.text, code) for code in draw_solutions(task, per_task, seed)] for task in chosen
-    ]
+    planned = []
+    for task in chosen:
+        sources = [*(reference_solutions(task) if references else ()), *draw_solutions(task, per_task, seed)]
+        planned.append([Submission(task.id, task.text, code) for code in dict.fromkeys(sources)])
     total, done = sum(map(len, planned)), 0
     store = store if isinstance(store, TransitionStore) else TransitionStore(store)
     runner = sandbox or Sandbox(workers, warm_start=True)

@@ -22,6 +22,7 @@ def test_draws_are_distinct_seeded_and_extend_each_other():
 def test_an_interrupted_collection_goes_on_where_it_stopped(tmp_path):
     task = ResearchTask.from_directory(make_task_dir(tmp_path / "collect-toy"))
     tasks.register(task)
+    toy = {"task_ids": [task.id], "references": False}
     seen = []
 
     def interrupt(done, total):
@@ -30,9 +31,16 @@ def test_an_interrupted_collection_goes_on_where_it_stopped(tmp_path):
 
     with Sandbox(1, "process", tmp_path / "results.sqlite", warm_start=True) as sandbox:
         with pytest.raises(KeyboardInterrupt):
-            collect(tmp_path / "a.sqlite", per_task=3, task_ids=[task.id], sandbox=sandbox, progress=interrupt)
+            collect(
+                tmp_path / "a.sqlite",
+                per_task=3,
+                task_ids=[task.id],
+                references=False,
+                sandbox=sandbox,
+                progress=interrupt,
+            )
         executed = sandbox.executions
-        store = collect(tmp_path / "a.sqlite", per_task=4, task_ids=[task.id], sandbox=sandbox)
+        store = collect(tmp_path / "a.sqlite", **toy, per_task=4, sandbox=sandbox)
         assert seen == [(3, 3)] and executed == 3 and sandbox.executions == 4
     assert len(store) == 4
     assert len(TransitionStore(tmp_path / "a.sqlite")) == 4

@@ -27,7 +27,7 @@ def collect(
         "runs/outcomes.sqlite"
     ),
     parquet: Annotated[Path | None, typer.Option(help="Parquet file to export everything to, too.")] = None,
-    per_task: Annotated[int, typer.Option(min=1, help="Solutions a task.")] = 400,
+    per_task: Annotated[int, typer.Option(min=1, help="Solutions drawn for each task.")] = 350,
     task: Annotated[list[str] | None, typer.Option(help="Task id; may be given several times. Default: all.")] = None,
     workers: Annotated[int, typer.Option(min=1, help="Solutions that run at once.")] = 2,
     seed: Seed = 0,

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 
 from wmrl_env.correction.reward_rule import RewardKind
+from wmrl_env.wrappers.online_debiasing import Stratify
 
 __all__ = ["ARMS", "DemoConfig", "PPOSettings"]
 
@@ -40,8 +41,8 @@ class DemoConfig:
         workers: solutions that the sandbox runs at once.
         torch_threads: of PyTorch; small networks on a busy machine want 1.
         episodes: graded episodes a task of each final policy.
-        fraction, group_size: of :class:`wmrl_env.wrappers.vector.AnchorSampling`.
-        min_pairs, refit_every: of :class:`wmrl_env.wrappers.vector.OnlineDebiasing`.
+        fraction, group_size, reuse: of :class:`wmrl_env.wrappers.vector.AnchorSampling`.
+        min_pairs, refit_every, stratify: of :class:`wmrl_env.wrappers.vector.OnlineDebiasing`.
         warmup, half_life: of :class:`wmrl_env.wrappers.vector.InverseVarianceDenoising`, in groups.
         executed: PPO where every step runs for real: small rollouts, since a step takes seconds.
         predicted: PPO where most steps are predicted.
@@ -61,9 +62,11 @@ class DemoConfig:
     torch_threads: int = 1
     episodes: int = 2
     fraction: float = 0.005
-    group_size: int = 8
+    group_size: int = 4
+    reuse: bool = True
     min_pairs: int = 16
     refit_every: int = 8
+    stratify: Stratify | None = "action_class"
     warmup: int = 2
     half_life: float = 16.0
     executed: PPOSettings = field(default=PPOSettings(n_envs=8, n_steps=2, batch_size=16))

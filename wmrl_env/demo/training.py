@@ -86,6 +86,7 @@ def wrappers(arm: str, seed: int, config: DemoConfig, sandbox: Backend) -> list[
         "sandbox": sandbox,
         "fraction": config.fraction,
         "group_size": config.group_size,
+        "reuse": config.reuse,
         "seed": seed,
     }
     if arm == "mixed":
@@ -97,6 +98,7 @@ def wrappers(arm: str, seed: int, config: DemoConfig, sandbox: Backend) -> list[
                 **sampling,
                 min_pairs=config.min_pairs,
                 refit_every=config.refit_every,
+                stratify=config.stratify,
                 warmup=config.warmup,
                 half_life=config.half_life,
                 carrier="reward",  # PPO takes no sample weights
