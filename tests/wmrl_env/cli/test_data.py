@@ -19,12 +19,12 @@ def run(*args: str) -> str:
 
 @pytest.fixture
 def outcomes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Recorded outcomes of 40 solutions for each of two tasks."""
+    """Recorded outcomes of 40 drawn solutions and the leaderboard's for each of two tasks."""
     monkeypatch.setattr("wmrl_env.collect.Sandbox", lambda workers, warm_start: QuickSandbox())
     path = tmp_path / "outcomes.parquet"
     arguments = ("--per-task", "40", "--task", "churn", "--task", "ames", "--parquet", str(path))
     result = json.loads(run("collect", "--out", str(tmp_path / "outcomes.sqlite"), *arguments, "--json"))
-    assert result["recorded"] == sum(result["statuses"].values()) == 80
+    assert result["recorded"] == sum(result["statuses"].values()) == 2 * 40 + 2 * 54
     return path
 
 
@@ -33,7 +33,7 @@ def test_collect_records_and_exports(outcomes: Path) -> None:
     assert live == load_transitions(outcomes)
     assert {transition.submission.task_id for transition in live} == {"churn", "ames"}
     again = run("collect", "--out", str(outcomes.with_suffix(".sqlite")), "--per-task", "40", "--task", "churn")
-    assert "80 outcomes" in again
+    assert "188 outcomes" in again
 
 
 def test_trained_model_can_be_made_from_its_folder(outcomes: Path, tmp_path: Path) -> None:
@@ -46,12 +46,12 @@ def test_trained_model_can_be_made_from_its_folder(outcomes: Path, tmp_path: Pat
 
 
 def test_held_out_tasks_are_never_trained_on(monkeypatch: pytest.MonkeyPatch, outcomes: Path, tmp_path: Path) -> None:
-    churn, ames = tasks.get("churn"), tasks.get("ames")
-    monkeypatch.setattr("wmrl_env.tasks.list", lambda split: {"heldout": [churn]}[split])
+    both = [tasks.get("churn"), tasks.get("ames")]
+    monkeypatch.setattr("wmrl_env.tasks.list", lambda split: {"heldout": both}[split])
     with pytest.raises(ValueError, match="at least 50 executed solutions"):
         run("train-world-model", "--data", str(outcomes), "--out", str(tmp_path / "model"))
     assert not (tmp_path / "model").exists()
-    assert ames.split == "train"
+    assert {task.split for task in both} == {"train"}
 
 
 def test_fidelity_measures_what_was_not_trained_on(monkeypatch: pytest.MonkeyPatch, outcomes: Path) -> None:
@@ -67,7 +67,7 @@ def test_fidelity_measures_what_was_not_trained_on(monkeypatch: pytest.MonkeyPat
     assert list(test["by_task"]) == ["churn"]
 
     whole = json.loads(run(*arguments, "--split", "heldout", "--json"))
-    assert whole["metrics"]["status_accuracy"]["n"] == 40
+    assert whole["metrics"]["status_accuracy"]["n"] == 94
     assert list(whole["by_task"]) == ["ames"]
     assert "pairwise_accuracy" in run(*arguments)
     with pytest.raises(ValueError, match='split must be "test" or "heldout"'):

@@ -32,6 +32,9 @@ class QuickSandbox(HashBackend):
         marked = [replace(submission, code=f"{submission.code}# real") for submission in submissions]
         return [replace(outcome, source="sandbox", variance=None) for outcome in super().execute(marked)]
 
+    def lookup(self, submissions: Sequence[Submission]) -> list[Outcome | None]:
+        return [None] * len(submissions)
+
     def close(self) -> None:
         self.closed = True
 
