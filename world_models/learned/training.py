@@ -26,8 +26,8 @@ _SUPPORT = 3
 _VALIDATION_SHARE = 0.1
 _BATCH = 128
 _LEARNING_RATE, _WEIGHT_DECAY = 3e-3, 3e-2
-_DROPOUT = 0.1
-_TASK_NOISE = 0.2  # so that no member knows a task by the exact values of its facts
+_DROPOUT = 0.25
+_TASK_NOISE = 0.5  # so that no member knows a task by the exact values of its facts
 _BAG = 0.9  # share of the rows that a member sees
 _WEIGHTS = {"percentile": 1.0, "seconds": 0.3, "kind": 0.3}
 
