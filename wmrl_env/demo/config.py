@@ -6,6 +6,7 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
+from typing import Literal
 
 from wmrl_env.correction.reward_rule import RewardKind
 from wmrl_env.wrappers.online_debiasing import Stratify
@@ -41,7 +42,7 @@ class DemoConfig:
         workers: solutions that the sandbox runs at once.
         torch_threads: of PyTorch; small networks on a busy machine want 1.
         episodes: graded episodes a task of each final policy.
-        fraction, group_size, reuse: of :class:`wmrl_env.wrappers.vector.AnchorSampling`.
+        fraction, group_size, mode, reuse: of :class:`wmrl_env.wrappers.vector.AnchorSampling`.
         min_pairs, refit_every, stratify: of :class:`wmrl_env.wrappers.vector.OnlineDebiasing`.
         warmup, half_life: of :class:`wmrl_env.wrappers.vector.InverseVarianceDenoising`, in groups.
         executed: PPO where every step runs for real: small rollouts, since a step takes seconds.
@@ -63,6 +64,7 @@ class DemoConfig:
     episodes: int = 2
     fraction: float = 0.005
     group_size: int = 4
+    mode: Literal["sync", "async"] = "async"
     reuse: bool = True
     min_pairs: int = 16
     refit_every: int = 8

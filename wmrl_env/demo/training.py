@@ -86,6 +86,7 @@ def wrappers(arm: str, seed: int, config: DemoConfig, sandbox: Backend) -> list[
         "sandbox": sandbox,
         "fraction": config.fraction,
         "group_size": config.group_size,
+        "mode": config.mode,
         "reuse": config.reuse,
         "seed": seed,
     }

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -17,7 +18,18 @@ from world_models.outcomes import Backend, Outcome, Status, Submission
 
 __all__ = ["AnchorCore", "AnchorSampling", "is_predicted", "task_text"]
 
+_PENDING_PER_WORKER = 2  # background executions begun or waiting: more would be outdated before they start
 _CERTAIN = (Status.MALFORMED, Status.SYNTAX_ERROR)  # decided by exact checks, never predicted
+
+
+class _Prediction(NamedTuple):
+    """A predicted row, as much of it as its anchor pair needs."""
+
+    submission: Submission
+    digest: str
+    group: str
+    score: float
+    member_scores: tuple[float, ...]
 
 
 class AnchorCore(Core):
@@ -41,8 +53,10 @@ class AnchorCore(Core):
         super().__init__(env)
         if group_size < 1:
             raise ValueError(f"group_size must be at least 1, got {group_size}")
-        _only("schedule", schedule, "uniform")
-        _only("mode", mode, "sync")
+        if schedule != "uniform":
+            raise ValueError(f"schedule must be 'uniform', the only one so far; got {schedule!r}")
+        if mode not in ("sync", "async"):
+            raise ValueError(f"mode must be 'sync' or 'async', got {mode!r}")
         if isinstance(sandbox, str) and sandbox.startswith("<"):
             raise ValueError(
                 f"the sandbox was {sandbox}, and a spec cannot hold an object: name it, as 'sandbox' or "
@@ -50,6 +64,7 @@ class AnchorCore(Core):
             )
         self.schedule = UniformSchedule(fraction, seed)
         self.group_size = group_size
+        self.mode = mode
         self.reuse = reuse
         self.stream = stream if isinstance(stream, AnchorStream) else AnchorStream.open(stream)
         self.update = update
@@ -59,7 +74,10 @@ class AnchorCore(Core):
         self._group = [""] * self.num_envs
         self._anchored = np.zeros(self.num_envs, np.bool_)
         self._paired: set[str] = set()  # digests of the (task, code) pairs in the stream
-        self.counts = dict.fromkeys(("steps", "anchored_steps", "executions", "ungraded_anchors", "reused", "pairs"), 0)
+        self._pending: dict[Future[list[Outcome]], _Prediction] = {}
+        self._executor: ThreadPoolExecutor | None = None
+        counted = ("steps", "anchored_steps", "executions", "ungraded_anchors", "reused", "skipped", "pairs")
+        self.counts = dict.fromkeys(counted, 0)
 
     @property
     def sandbox(self) -> Backend:
@@ -106,15 +124,29 @@ class AnchorCore(Core):
         predicted = np.array(batch.require("score"), np.float64)
         anchored = self._anchored[batch.rows]
         submissions = [Submission(task, task_text(task), code) for task, code in zip(task_ids, codes, strict=True)]
-        outcomes = self._grade(submissions, anchored)
+        predictions = self._predictions(batch, submissions, predicted)
+        if self.mode == "async":
+            self._harvest()
+            outcomes = self._known(submissions, np.ones_like(anchored))
+            self._launch(
+                [one for one, wanted, outcome in zip(predictions, anchored, outcomes, strict=True)
+                 if one is not None and wanted and outcome is None]
+            )  # fmt: skip
+        else:
+            outcomes = self._execute(submissions, anchored)
 
         real = np.array([_score(outcome) for outcome in outcomes])
         known = np.isfinite(real)
         scores = np.where(known, real, predicted)
         at_this_height = self.reward(batch, scores)
-        self._count(anchored, known)
-        if self.update:
-            self._publish(batch, submissions, predicted, real, anchored)
+        executed = anchored if self.mode == "sync" else np.zeros_like(anchored)
+        self.counts["steps"] += len(anchored)
+        self.counts["anchored_steps"] += int(anchored.sum())
+        self.counts["ungraded_anchors"] += int((executed & ~known).sum())
+        self.counts["reused"] += int((known & ~executed).sum())
+        for one, outcome, again in zip(predictions, outcomes, executed.tolist(), strict=True):
+            if one is not None and (again or one.digest not in self._paired):
+                self._publish(one, outcome)
         batch.set("score", scores)
         batch.set("graded", np.isfinite(scores))
         batch.set("anchor_score", real)
@@ -122,9 +154,30 @@ class AnchorCore(Core):
         batch.set("anchor_outcome", outcomes)
         return at_this_height
 
-    def _grade(self, submissions: list[Submission], anchored: np.ndarray) -> list[Outcome | None]:
+    def _predictions(
+        self, batch: StepBatch, submissions: list[Submission], predicted: np.ndarray
+    ) -> list[_Prediction | None]:
+        """What the world model said, ``None`` for rows where it said nothing."""
+        usable = is_predicted(batch) & np.isfinite(predicted)
+        members = batch.matrix("member_scores")
+        return [
+            _Prediction(
+                submission,
+                _digest(submission.task_id, submission.code),
+                self._group[row],
+                float(score),
+                tuple(of_members.tolist()) if np.isfinite(of_members).all() else (),
+            )
+            if fit
+            else None
+            for submission, row, score, of_members, fit in zip(
+                submissions, batch.rows.tolist(), predicted, members, usable.tolist(), strict=True
+            )
+        ]
+
+    def _execute(self, submissions: list[Submission], anchored: np.ndarray) -> list[Outcome | None]:
         """Real outcomes where there are any: one call of the sandbox for all anchored rows."""
-        outcomes: list[Outcome | None] = [None] * len(submissions)
+        outcomes = self._known(submissions, ~anchored)
         rows = np.flatnonzero(anchored).tolist()
         if rows:
             executed = list(self.sandbox.execute([submissions[row] for row in rows]))
@@ -136,55 +189,70 @@ class AnchorCore(Core):
             for row, outcome in zip(rows, executed, strict=True):
                 outcomes[row] = outcome
             self.counts["executions"] += sum(outcome.source != "cache" for outcome in executed)
-        rest = np.flatnonzero(~anchored).tolist()
-        if self.reuse and rest:
+        return outcomes
+
+    def _known(self, submissions: list[Submission], wanted: np.ndarray) -> list[Outcome | None]:
+        """Outcomes that the sandbox knows already, for the wanted rows; none of them without ``reuse``."""
+        outcomes: list[Outcome | None] = [None] * len(submissions)
+        rows = np.flatnonzero(wanted).tolist()
+        if self.reuse and rows:
             lookup = getattr(self.sandbox, "lookup", None)
             if lookup is None:
                 raise TypeError(f"reuse=True needs a sandbox with lookup(submissions); {self.sandbox!r} has none")
-            for row, outcome in zip(rest, lookup([submissions[row] for row in rest]), strict=True):
+            for row, outcome in zip(rows, lookup([submissions[row] for row in rows]), strict=True):
                 outcomes[row] = outcome
         return outcomes
 
-    def _count(self, anchored: np.ndarray, known: np.ndarray) -> None:
-        self.counts["steps"] += len(anchored)
-        self.counts["anchored_steps"] += int(anchored.sum())
-        self.counts["ungraded_anchors"] += int((anchored & ~known).sum())
-        self.counts["reused"] += int((known & ~anchored).sum())
-
-    def _publish(
-        self,
-        batch: StepBatch,
-        submissions: list[Submission],
-        predicted: np.ndarray,
-        real: np.ndarray,
-        anchored: np.ndarray,
-    ) -> None:
-        """Pairs of the rows that both have graded, into the stream; those of reused rows once a solution."""
-        pairs = []
-        members = batch.matrix("member_scores")
-        usable = is_predicted(batch) & np.isfinite(predicted) & np.isfinite(real)
-        for i in np.flatnonzero(usable).tolist():
-            submission = submissions[i]
-            digest = _digest(submission.task_id, submission.code)
-            if not anchored[i] and digest in self._paired:
+    def _launch(self, predictions: list[_Prediction]) -> None:
+        """Begin executions in the background; what finds no place, or is known or under way, is left out."""
+        workers = getattr(self.sandbox, "workers", 1)
+        if self._executor is None:
+            self._executor = ThreadPoolExecutor(workers, thread_name_prefix="wmrl-anchors")
+        under_way = {one.digest for one in self._pending.values()} | self._paired
+        for one in predictions:
+            if one.digest in under_way:
                 continue
-            self._paired.add(digest)
-            pairs.append(
-                AnchorPair(
-                    task_id=submission.task_id,
-                    group=self._group[batch.rows[i]],
-                    code_hash=digest,
-                    predicted=float(predicted[i]),
-                    real=float(real[i]),
-                    member_scores=tuple(members[i].tolist()) if np.isfinite(members[i]).all() else (),
-                    action_class=action_class(submission.code),
-                )
-            )
-        self.counts["pairs"] += len(pairs)
-        self.stream.append(pairs)
+            if len(self._pending) >= _PENDING_PER_WORKER * workers:
+                self.counts["skipped"] += 1
+                continue
+            under_way.add(one.digest)
+            self._pending[self._executor.submit(self.sandbox.execute, [one.submission])] = one
+
+    def _harvest(self) -> None:
+        """Pairs of the background executions that have ended."""
+        for future in [future for future in self._pending if future.done()]:
+            one = self._pending.pop(future)
+            (outcome,) = future.result()
+            self.counts["executions"] += outcome.source != "cache"
+            self.counts["ungraded_anchors"] += outcome.score is None
+            if one.digest not in self._paired:
+                self._publish(one, outcome)
+
+    def _publish(self, one: _Prediction, outcome: Outcome | None) -> None:
+        """A pair into the stream, where both sides are known."""
+        if not self.update or outcome is None or outcome.score is None:
+            return
+        self._paired.add(one.digest)
+        self.counts["pairs"] += 1
+        pair = AnchorPair(
+            task_id=one.submission.task_id,
+            group=one.group,
+            code_hash=one.digest,
+            predicted=one.score,
+            real=outcome.score,
+            member_scores=one.member_scores,
+            action_class=action_class(one.submission.code),
+        )
+        self.stream.append([pair])
 
     def close(self) -> None:
+        for future in self._pending:
+            future.cancel()
+        self._pending.clear()
         self._source.close()
+        if self._executor is not None:
+            self._executor.shutdown()
+            self._executor = None
 
     def state_dict(self) -> dict[str, Any]:
         return super().state_dict() | {
@@ -222,7 +290,10 @@ class AnchorSampling(ScalarShell):
         fraction: share of groups, in [0, 1].
         group_size: episodes of a group where no number is given.
         schedule: only ``"uniform"`` so far.
-        mode: only ``"sync"`` so far: the step waits for the sandbox.
+        mode: ``"sync"``: the step waits for the sandbox, and the real score becomes its score. ``"async"``: executions
+            run in the background, as many at once as the sandbox has ``workers``; the step keeps the prediction, and
+            the pair comes late. Each solution runs once, and anchors that find no free place are skipped. What comes
+            when depends on the machine, so that a run cannot be repeated exactly.
         seed: of the choice of groups.
         reuse: grade other rows for real too where ``sandbox.lookup`` already knows the outcome, at no cost.
         stream: where pairs go: an ``AnchorStream``, its url, or ``None`` for one of its own.
@@ -253,11 +324,6 @@ def is_predicted(batch: StepBatch) -> np.ndarray:
         ],
         np.bool_,
     )
-
-
-def _only(argument: str, value: str, available: str) -> None:
-    if value != available:
-        raise ValueError(f"{argument} must be {available!r}, the only one so far; got {value!r}")
 
 
 def _score(outcome: Outcome | None) -> float:

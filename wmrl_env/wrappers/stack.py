@@ -24,6 +24,7 @@ def corrected(
     fraction: float = 0.10,
     group_size: int = 8,
     seed: int = 0,
+    mode: Literal["sync", "async"] = "sync",
     reuse: bool = False,
     min_pairs: int = 200,
     refit_every: int = 64,
@@ -60,7 +61,7 @@ def corrected(
 
         kinds = tuple(getattr(vector, kind.__name__) for kind in kinds)
     sampling, debiasing, denoising, compare = kinds
-    env = sampling(env, sandbox, fraction, group_size, seed=seed, reuse=reuse, stream=stream, update=update)
+    env = sampling(env, sandbox, fraction, group_size, mode=mode, seed=seed, reuse=reuse, stream=stream, update=update)
     env = debiasing(env, min_pairs, refit_every, capacity, stratify, update=update)
     env = denoising(env, weight_max, warmup, half_life, carrier, update=update)
     return compare(env)

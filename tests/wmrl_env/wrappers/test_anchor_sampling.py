@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import json
+import threading
+from collections.abc import Sequence
+from concurrent.futures import wait
 
 import gymnasium as gym
 import numpy as np
@@ -11,7 +14,7 @@ import wmrl_env  # noqa: F401  (registers the ids)
 from tests.wmrl_env.wrappers.planted import SANDBOX, Distorted, Truth, reply, scalar_env, true_score, vector_env
 from wmrl_env.correction import AnchorStream
 from wmrl_env.wrappers import AnchorSampling, vector
-from world_models.outcomes import Submission
+from world_models.outcomes import Outcome, Submission
 
 pytestmark = pytest.mark.usefixtures("fake_task")
 
@@ -211,10 +214,93 @@ def test_a_spec_says_that_it_held_an_object() -> None:
         ({"fraction": 1.5}, "fraction"),
         ({"group_size": 0}, "group_size"),
         ({"schedule": "adaptive"}, "schedule must be 'uniform'"),
-        ({"mode": "async"}, "mode must be 'sync'"),
+        ({"mode": "later"}, "mode must be 'sync' or 'async'"),
         ({"stream": "sqlite:///pairs.db"}, "memory://NAME"),
     ],
 )
 def test_bad_arguments(arguments: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         AnchorSampling(scalar_env(), Truth(), **arguments)
+
+
+class Slow(Truth):
+    """Two workers that answer only once they may."""
+
+    workers = 2
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.may_answer = threading.Event()
+
+    def execute(self, submissions: Sequence[Submission]) -> list[Outcome]:
+        if not self.may_answer.wait(60):
+            raise TimeoutError("the test never let the sandbox answer")
+        return super().execute(submissions)
+
+
+def settle(env: AnchorSampling) -> None:
+    wait(list(env.core._pending))
+
+
+def test_in_the_background_steps_never_wait_and_pairs_come_late() -> None:
+    sandbox = Slow()
+    env = AnchorSampling(scalar_env(), sandbox, fraction=1.0, mode="async")
+    infos = episodes(env, 6)
+    assert all(info["score"] == info["raw_score"] and np.isnan(info["anchor_score"]) for info in infos)
+    assert len(env.stream) == 0
+    sandbox.may_answer.set()
+    settle(env)
+    episodes(env, 1)
+    pairs, _ = env.stream.read(0)
+    assert {pair.real for pair in pairs} == {real(number) for number in range(4)}  # two for each worker, no more
+    assert env.anchor_summary()["skipped"] == 2
+    assert env.anchor_summary()["executions"] == 4
+    assert env.anchor_summary()["anchored_steps"] == 7
+    env.close()
+
+
+def test_in_the_background_a_solution_runs_once_and_is_then_known() -> None:
+    sandbox = Slow()
+    env = AnchorSampling(scalar_env(), sandbox, fraction=1.0, mode="async", reuse=True)
+    for _ in range(3):
+        env.reset()
+        env.step(reply(1))
+    sandbox.may_answer.set()
+    settle(env)
+    env.reset()
+    info = env.step(reply(1))[4]
+    assert info["score"] == info["anchor_score"] == real(1)
+    assert len(env.stream) == env.anchor_summary()["executions"] == 1
+    assert env.anchor_summary()["reused"] == 1
+    env.close()
+
+
+def test_in_the_background_an_unknown_outcome_makes_no_pair() -> None:
+    env = AnchorSampling(scalar_env(), Truth(), fraction=1.0, mode="async")
+    env.reset()
+    env.step(reply(1) + "  # lost")
+    settle(env)
+    episodes(env, 1)
+    assert len(env.stream) == 0 and env.ungraded_anchors == 1
+    env.close()
+
+
+def test_closing_gives_up_what_waits() -> None:
+    sandbox = Slow()
+    env = AnchorSampling(scalar_env(), sandbox, fraction=1.0, mode="async")
+    episodes(env, 4)
+    sandbox.may_answer.set()
+    env.close()
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("wmrl-anchors")]
+
+
+def test_a_fault_in_the_background_is_raised() -> None:
+    class Broken(Truth):
+        def execute(self, submissions: Sequence[Submission]) -> list[Outcome]:
+            raise RuntimeError("no disk")
+
+    env = AnchorSampling(scalar_env(), Broken(), fraction=1.0, mode="async")
+    episodes(env, 1)
+    wait(list(env.core._pending))
+    with pytest.raises(RuntimeError, match="no disk"):
+        episodes(env, 1)
