@@ -31,14 +31,35 @@ __all__ = ["grade", "train"]
 ENV_ID = "wmrl/AutoResearchPipeline-v0"
 _CURVE_POINTS = 40
 _FOREVER = 2**62
-# What the levels of the stack make of a step whose real outcome is known too.
-_LEVELS = {
-    "raw": "raw_score",
-    "debiased": "debiased_score",
-    "denoised": "denoised_score",
-    "real": "anchor_score",
-    "weight": "reward_weight",
-}
+
+
+class Anchors:
+    """What the stack makes of each anchor pair, at the time when it comes; of any arm, those without anchors too."""
+
+    def __init__(self, envs: VecEnv) -> None:
+        cores = _cores(envs)
+        self._sampling, self._debiasing = cores.get("AnchorSampling"), cores.get("OnlineDebiasing")
+        self._denoising = cores.get("InverseVarianceDenoising")
+        self._cursor = 0
+
+    def new(self) -> list[dict[str, float]]:
+        """Scores ``raw`` and ``real``, in a corrected arm also ``debiased``, ``denoised`` and the anchor ``weight``."""
+        if self._sampling is None:
+            return []
+        start = self._cursor
+        pairs, self._cursor = self._sampling.stream.read(start)
+        levels = [{"raw": pair.predicted, "real": pair.real} for pair in pairs]
+        if self._denoising is None or self._debiasing is None:
+            return levels
+        # By a map that had not seen the pair.
+        for level, pair in zip(levels, self._debiasing.debiased.read(start)[0], strict=True):
+            fused, _ = self._denoising.denoiser.fuse(np.array([pair.predicted]), np.array([pair.member_scores]))
+            level |= {
+                "debiased": pair.predicted,
+                "denoised": float(fused[0]),
+                "weight": self._denoising.denoiser.weight,
+            }
+        return levels
 
 
 class Watch(BaseCallback):
@@ -47,14 +68,16 @@ class Watch(BaseCallback):
     Args:
         started: reading of ``time.monotonic`` when the clock began.
         seconds: wall seconds that training gets.
+        anchors: of the environment that is trained on.
         progress: called with the seconds gone by after each step.
     """
 
-    def __init__(self, started: float, seconds: float, progress: Callable[[float], None]) -> None:
+    def __init__(self, started: float, seconds: float, anchors: Anchors, progress: Callable[[float], None]) -> None:
         super().__init__()
         self.predictions = 0
         self.seconds_stood_for = 0.0  # CPU seconds that executing every step would have taken
         self.anchors: list[dict[str, float]] = []
+        self._new_anchors = anchors.new
         self._started, self._seconds, self._progress = started, seconds, progress
         self._sum, self._count = np.zeros(_CURVE_POINTS), np.zeros(_CURVE_POINTS)
 
@@ -67,9 +90,7 @@ class Watch(BaseCallback):
             if info["graded"]:
                 self._sum[point] += info["score"]
                 self._count[point] += 1
-            if not np.isnan(info["anchor_score"]) and not np.isnan(info["raw_score"]):
-                levels = {name: info[key] for name, key in _LEVELS.items() if key in info}
-                self.anchors.append({"seconds": elapsed, **levels})
+        self.anchors += [{"seconds": elapsed, **levels} for levels in self._new_anchors()]
         self._progress(min(elapsed, self._seconds))
         return elapsed < self._seconds
 
@@ -127,7 +148,7 @@ def train(
     Returns:
         The policy, and JSON values: ``wall_s``; ``real_executions``; ``predictions``; ``speedup`` (see
         :func:`wmrl_env.demo.summarise`); ``curve``, pairs of seconds and mean score as training saw it; ``anchors``,
-        what the stack made of each anchored step; ``map``, knots of the final debiasing map, none without one.
+        see :class:`Anchors`; ``map``, knots of the final debiasing map, none without one.
     """
     started = time.monotonic()
     torch.set_num_threads(config.torch_threads)
@@ -149,7 +170,7 @@ def train(
         policy = PPO("MlpPolicy", envs, seed=seed, device="cpu", **hyperparameters)
         if policy_path is not None:
             stack.enter_context(_kept(policy, envs, policy_path))
-        watch = Watch(started, config.seconds, progress)
+        watch = Watch(started, config.seconds, Anchors(envs), progress)
         policy.learn(_FOREVER, callback=watch, reset_num_timesteps=False)
         wall_s = time.monotonic() - started
         return policy, {
@@ -163,10 +184,15 @@ def train(
         }
 
 
+def _cores(envs: VecEnv) -> dict[str, Any]:
+    """Cores of the wrappers below an SB3 environment, by name."""
+    return {layer.core.name: layer.core for layer in layers(envs.unwrapped.env) if hasattr(layer, "core")}  # type: ignore[attr-defined]
+
+
 @contextmanager
 def _kept(policy: PPO, envs: VecEnv, path: Path) -> Iterator[None]:
     """Policy and corrections go on from ``path`` and are saved there whenever the block ends."""
-    corrections = {layer.core.name: layer.core for layer in layers(envs.unwrapped.env) if hasattr(layer, "core")}  # type: ignore[attr-defined]
+    corrections = _cores(envs)
     state_path = path.with_suffix(".corrections.json")
     if path.exists():
         policy.set_parameters(str(path), device="cpu")

@@ -53,6 +53,8 @@ def tiny_config() -> DemoConfig:
         tasks=("churn", "ames"),
         episodes=2,
         fraction=0.5,
+        mode="sync",
+        reuse=False,
         min_pairs=10,
         refit_every=10,
         warmup=2,
