@@ -15,10 +15,11 @@ _TINY = 1e-12  # a residual variance below this is none
 
 
 def fusion_weights(covariance: np.ndarray) -> tuple[np.ndarray, float]:
-    """Weights of the unbiased combination with least variance, and that variance.
+    """Weights of the average with least variance, and that variance.
 
-    ``w = C^-1 1 / (1' C^-1 1)``, which for independent streams is weighting by inverse variance; the variance
-    ``1 / (1' C^-1 1)`` is never above that of the best stream.
+    Minimises ``w' C w`` over weights of at least 0 that sum to 1. For independent streams that is weighting by inverse
+    variance. The variance is never above that of the best stream. Without the bound, ``w = C^-1 1 / (1' C^-1 1)`` would
+    subtract one stream from its near copies, on the strength of a covariance that a few pairs hardly tell.
 
     Args:
         covariance: of the streams' errors, shape (S, S), symmetric positive semi-definite.
@@ -33,9 +34,12 @@ def fusion_weights(covariance: np.ndarray) -> tuple[np.ndarray, float]:
     scale = float(np.trace(covariance)) / streams
     if scale <= _TINY:
         return np.full(streams, 1.0 / streams), 0.0
-    # Streams that always agree make the matrix singular; the ridge then shares the weight among them.
-    ones = np.ones(streams)
-    solved = np.linalg.solve(covariance / scale + 1e-9 * np.eye(streams), ones)
+    from scipy.optimize import nnls
+
+    # Streams that always agree make the matrix singular; the ridge then shares the weight among them. Least squares
+    # with a soft sum of 1 has a minimiser proportional to the one with a hard sum.
+    root = np.linalg.cholesky(covariance / scale + 1e-9 * np.eye(streams)).T
+    solved, _ = nnls(np.vstack([root, np.ones(streams)]), np.append(np.zeros(streams), 1.0))
     weights = solved / solved.sum()
     variance = min(float(weights @ covariance @ weights), float(covariance.diagonal().min()))
     return weights, max(variance, 0.0)

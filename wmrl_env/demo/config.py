@@ -23,9 +23,9 @@ class PPOSettings:
     n_envs: int
     n_steps: int
     batch_size: int
-    n_epochs: int = 4
+    n_epochs: int = 10
     learning_rate: float = 1e-3
-    ent_coef: float = 0.01
+    ent_coef: float = 0.005
     gamma: float = 1.0
 
 
@@ -42,7 +42,7 @@ class DemoConfig:
         workers: solutions that the sandbox runs at once.
         torch_threads: of PyTorch; small networks on a busy machine want 1.
         episodes: graded episodes a task of each final policy.
-        fraction, group_size, mode, reuse: of :class:`wmrl_env.wrappers.vector.AnchorSampling`.
+        fraction, group_size, mode, reuse, concurrency: of :class:`wmrl_env.wrappers.vector.AnchorSampling`.
         min_pairs, refit_every, stratify: of :class:`wmrl_env.wrappers.vector.OnlineDebiasing`.
         warmup, half_life: of :class:`wmrl_env.wrappers.vector.InverseVarianceDenoising`, in groups.
         executed: PPO where every step runs for real: small rollouts, since a step takes seconds.
@@ -52,27 +52,28 @@ class DemoConfig:
         ValueError: a setting outside its range.
     """
 
-    seconds: float = 40.0
+    seconds: float = 45.0
     seeds: int = 3
     seed: int = 0
-    tasks: str | tuple[str, ...] = "train"
+    tasks: str | tuple[str, ...] = "heldout"
     max_turns: int = 2
     reward: RewardKind = "improvement"
     world_model: str = "learned"
     workers: int = 2
     torch_threads: int = 1
-    episodes: int = 2
-    fraction: float = 0.005
+    episodes: int = 3
+    fraction: float = 0.05
     group_size: int = 4
     mode: Literal["sync", "async"] = "async"
     reuse: bool = True
+    concurrency: int | None = 1
     min_pairs: int = 16
     refit_every: int = 8
-    stratify: Stratify | None = "action_class"
+    stratify: Stratify | None = None
     warmup: int = 2
     half_life: float = 16.0
     executed: PPOSettings = field(default=PPOSettings(n_envs=8, n_steps=2, batch_size=16))
-    predicted: PPOSettings = field(default=PPOSettings(n_envs=64, n_steps=8, batch_size=128))
+    predicted: PPOSettings = field(default=PPOSettings(n_envs=64, n_steps=4, batch_size=64))
 
     def __post_init__(self) -> None:
         for name in ("seconds", "seeds", "max_turns", "workers", "torch_threads", "episodes"):

@@ -109,6 +109,7 @@ def wrappers(arm: str, seed: int, config: DemoConfig, sandbox: Backend) -> list[
         "group_size": config.group_size,
         "mode": config.mode,
         "reuse": config.reuse,
+        "concurrency": config.concurrency,
         "seed": seed,
     }
     if arm == "mixed":

@@ -47,6 +47,7 @@ class AnchorCore(Core):
         mode: Literal["sync", "async"] = "sync",
         seed: int = 0,
         reuse: bool = False,
+        concurrency: int | None = None,
         stream: AnchorStream | str | None = None,
         update: bool = True,
     ) -> None:
@@ -57,6 +58,8 @@ class AnchorCore(Core):
             raise ValueError(f"schedule must be 'uniform', the only one so far; got {schedule!r}")
         if mode not in ("sync", "async"):
             raise ValueError(f"mode must be 'sync' or 'async', got {mode!r}")
+        if concurrency is not None and concurrency < 1:
+            raise ValueError(f"concurrency must be at least 1, or None for the sandbox's workers; got {concurrency}")
         if isinstance(sandbox, str) and sandbox.startswith("<"):
             raise ValueError(
                 f"the sandbox was {sandbox}, and a spec cannot hold an object: name it, as 'sandbox' or "
@@ -66,6 +69,7 @@ class AnchorCore(Core):
         self.group_size = group_size
         self.mode = mode
         self.reuse = reuse
+        self.concurrency = concurrency
         self.stream = stream if isinstance(stream, AnchorStream) else AnchorStream.open(stream)
         self.update = update
         self._source = BackendSource(sandbox)
@@ -205,7 +209,7 @@ class AnchorCore(Core):
 
     def _launch(self, predictions: list[_Prediction]) -> None:
         """Begin executions in the background; what finds no place, or is known or under way, is left out."""
-        workers = getattr(self.sandbox, "workers", 1)
+        workers = self.concurrency or getattr(self.sandbox, "workers", 1)
         if self._executor is None:
             self._executor = ThreadPoolExecutor(workers, thread_name_prefix="wmrl-anchors")
         under_way = {one.digest for one in self._pending.values()} | self._paired
@@ -291,11 +295,13 @@ class AnchorSampling(ScalarShell):
         group_size: episodes of a group where no number is given.
         schedule: only ``"uniform"`` so far.
         mode: ``"sync"``: the step waits for the sandbox, and the real score becomes its score. ``"async"``: executions
-            run in the background, as many at once as the sandbox has ``workers``; the step keeps the prediction, and
-            the pair comes late. Each solution runs once, and anchors that find no free place are skipped. What comes
-            when depends on the machine, so that a run cannot be repeated exactly.
+            run in the background, ``concurrency`` at once; the step keeps the prediction, and the pair comes late. Each
+            solution runs once, and anchors that find no free place are skipped. What comes when depends on the machine,
+            so that a run cannot be repeated exactly.
         seed: of the choice of groups.
         reuse: grade other rows for real too where ``sandbox.lookup`` already knows the outcome, at no cost.
+        concurrency: background executions at once, by default the sandbox's ``workers``; fewer leave the training a
+            core of its own.
         stream: where pairs go: an ``AnchorStream``, its url, or ``None`` for one of its own.
         update: False keeps pairs out of the stream, for evaluation.
 

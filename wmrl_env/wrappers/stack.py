@@ -26,6 +26,7 @@ def corrected(
     seed: int = 0,
     mode: Literal["sync", "async"] = "sync",
     reuse: bool = False,
+    concurrency: int | None = None,
     min_pairs: int = 200,
     refit_every: int = 64,
     capacity: int = 5000,
@@ -61,7 +62,10 @@ def corrected(
 
         kinds = tuple(getattr(vector, kind.__name__) for kind in kinds)
     sampling, debiasing, denoising, compare = kinds
-    env = sampling(env, sandbox, fraction, group_size, mode=mode, seed=seed, reuse=reuse, stream=stream, update=update)
+    env = sampling(
+        env, sandbox, fraction, group_size, mode=mode, seed=seed, reuse=reuse, concurrency=concurrency, stream=stream,
+        update=update,
+    )  # fmt: skip
     env = debiasing(env, min_pairs, refit_every, capacity, stratify, update=update)
     env = denoising(env, weight_max, warmup, half_life, carrier, update=update)
     return compare(env)

@@ -167,3 +167,20 @@ def test_state_continues_bit_equal() -> None:
 def test_bad_arguments(arguments: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="must be"):
         Denoiser(**arguments)  # type: ignore[arg-type]
+
+
+def test_a_noisier_near_copy_is_left_out_instead_of_subtracted() -> None:
+    weights, variance = fusion_weights(np.array([[1.0, 1.8], [1.8, 4.0]]))
+    assert weights == pytest.approx([1.0, 0.0])
+    assert variance == pytest.approx(1.0)
+
+
+@given(st.integers(1, 6), st.integers(0, 2**32 - 1))
+def test_fusion_is_the_best_average(streams: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    root = rng.normal(size=(streams, streams + 2))
+    covariance = root @ root.T
+    weights, variance = fusion_weights(covariance)
+    assert weights.min() >= 0.0 and weights.sum() == pytest.approx(1.0)
+    others = rng.dirichlet(np.ones(streams), size=50)
+    assert variance <= np.einsum("is,st,it->i", others, covariance, others).min() * (1 + 1e-6)

@@ -214,6 +214,7 @@ def test_a_spec_says_that_it_held_an_object() -> None:
         ({"fraction": 1.5}, "fraction"),
         ({"group_size": 0}, "group_size"),
         ({"schedule": "adaptive"}, "schedule must be 'uniform'"),
+        ({"concurrency": 0}, "concurrency"),
         ({"mode": "later"}, "mode must be 'sync' or 'async'"),
         ({"stream": "sqlite:///pairs.db"}, "memory://NAME"),
     ],
