@@ -52,7 +52,7 @@ class DemoConfig:
         ValueError: a setting outside its range.
     """
 
-    seconds: float = 45.0
+    seconds: float = 40.0
     seeds: int = 3
     seed: int = 0
     tasks: str | tuple[str, ...] = "heldout"
@@ -66,9 +66,9 @@ class DemoConfig:
     group_size: int = 4
     mode: Literal["sync", "async"] = "async"
     reuse: bool = True
-    concurrency: int | None = 1
-    min_pairs: int = 16
-    refit_every: int = 8
+    concurrency: int | None = None
+    min_pairs: int = 8
+    refit_every: int = 4
     stratify: Stratify | None = None
     warmup: int = 2
     half_life: float = 16.0
