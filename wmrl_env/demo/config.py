@@ -52,7 +52,7 @@ class DemoConfig:
         ValueError: a setting outside its range.
     """
 
-    seconds: float = 40.0
+    seconds: float = 36.0
     seeds: int = 3
     seed: int = 0
     tasks: str | tuple[str, ...] = "heldout"
@@ -69,7 +69,7 @@ class DemoConfig:
     concurrency: int | None = None
     min_pairs: int = 8
     refit_every: int = 4
-    stratify: Stratify | None = None
+    stratify: Stratify | None = "task_action_class"
     warmup: int = 2
     half_life: float = 16.0
     executed: PPOSettings = field(default=PPOSettings(n_envs=8, n_steps=2, batch_size=16))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from wmrl_env.wrappers.shell import AnyEnv, Core, ScalarShell, core_below
 
 __all__ = ["DebiasingCore", "OnlineDebiasing"]
 
-Stratify = Literal["task", "action_class"]
+Stratify = Literal["task", "action_class", "task_action_class"]
 
 
 class DebiasingCore(Core):
@@ -34,8 +34,8 @@ class DebiasingCore(Core):
         update: bool = True,
     ) -> None:
         super().__init__(env)
-        if stratify not in (None, "task", "action_class"):
-            raise ValueError(f"stratify must be None, 'task' or 'action_class', got {stratify!r}")
+        if stratify is not None and stratify not in get_args(Stratify):
+            raise ValueError(f"stratify must be None or one of {get_args(Stratify)}, got {stratify!r}")
         self.stratify = stratify
         self.calibrator = OnlineCalibrator(min_pairs, refit_every, capacity)
         self.update = update
@@ -63,22 +63,24 @@ class DebiasingCore(Core):
         return at_this_height
 
     def _strata(self, task_ids: Sequence[str], codes: Sequence[str]) -> list[str] | None:
-        if self.stratify == "task":
-            return list(task_ids)
-        return [action_class(code) for code in codes] if self.stratify == "action_class" else None
+        if self.stratify is None:
+            return None
+        classes = [""] * len(codes) if self.stratify == "task" else [action_class(code) for code in codes]
+        return [self._stratum(task, of_code) for task, of_code in zip(task_ids, classes, strict=True)]
+
+    def _stratum(self, task_id: str, of_code: str) -> str:
+        both = f"{task_id}/{of_code}"
+        return {None: "", "task": task_id, "action_class": of_code, "task_action_class": both}[self.stratify]
 
     def _learn(self) -> None:
         """Read on in the stream. Pairs are debiased before the map learns from them: their residuals are honest."""
         pairs, self._cursor = self._anchors.read(self._cursor)
         if not pairs or not self.update:
             return
-        strata = [self._stratum(pair) for pair in pairs]
+        strata = [self._stratum(pair.task_id, pair.action_class) for pair in pairs]
         self.debiased.append(self._debias(pair, stratum) for pair, stratum in zip(pairs, strata, strict=True))
         predicted = np.array([pair.predicted for pair in pairs])
         self.calibrator.update(predicted, np.array([pair.real for pair in pairs]), strata)
-
-    def _stratum(self, pair: AnchorPair) -> str:
-        return {None: "", "task": pair.task_id, "action_class": pair.action_class}[self.stratify]
 
     def _debias(self, pair: AnchorPair, stratum: str) -> AnchorPair:
         scores = self.calibrator(np.array([[pair.predicted, *pair.member_scores]]), [stratum])[0].tolist()
@@ -102,7 +104,8 @@ class OnlineDebiasing(ScalarShell):
     Args:
         env: environment with an ``AnchorSampling`` below, or any with ``stream``.
         min_pairs, refit_every, capacity: pairs before the first fit, between fits, and kept.
-        stratify: ``None``: one map; ``"task"`` or ``"action_class"``: one each, shrunk to the common one.
+        stratify: ``None``: one map; ``"task"``, ``"action_class"`` or ``"task_action_class"`` (each class in each
+            task): one for each, shrunk to the common one. Only classes let debiasing change the order within a task.
         stream: where anchor pairs come from, an ``AnchorStream`` or its url; by default that of the ``AnchorSampling``
             below.
         update: False freezes the map, for evaluation.

@@ -73,12 +73,17 @@ def test_exact_checks_are_not_bent() -> None:
     assert infos["debiased_score"].tolist() == [0.0] * 8
 
 
-@pytest.mark.parametrize("stratify", ["task", "action_class"])
+@pytest.mark.parametrize("stratify", ["task", "action_class", "task_action_class"])
 def test_strata(stratify: str) -> None:
     env = make(stratify=stratify)
     play(env, 60)
     assert env.calibrator.fitted
-    assert {pair[2] for pair in env.calibrator.pairs} == {"task": {"fake"}, "action_class": {"SVC", "Ridge"}}[stratify]
+    strata = {
+        "task": {"fake"},
+        "action_class": {"SVC", "Ridge"},
+        "task_action_class": {"fake/SVC", "fake/Ridge"},
+    }
+    assert {pair[2] for pair in env.calibrator.pairs} == strata[stratify]
 
 
 def test_frozen_map_skips_what_it_sees() -> None:
