@@ -56,12 +56,12 @@ class DemoConfig:
     seeds: int = 3
     seed: int = 0
     tasks: str | tuple[str, ...] = "heldout"
-    max_turns: int = 2
+    max_turns: int = 1
     reward: RewardKind = "improvement"
     world_model: str = "learned"
     workers: int = 2
     torch_threads: int = 1
-    episodes: int = 3
+    episodes: int = 6
     fraction: float = 0.05
     group_size: int = 4
     mode: Literal["sync", "async"] = "async"
