@@ -209,7 +209,8 @@ class AnchorCore(Core):
 
     def _launch(self, predictions: list[_Prediction]) -> None:
         """Begin executions in the background; what finds no place, or is known or under way, is left out."""
-        workers = int(self.concurrency or getattr(self.sandbox, "workers", 1))
+        offered: int = getattr(self.sandbox, "workers", 1)
+        workers = self.concurrency or offered
         if self._executor is None:
             self._executor = ThreadPoolExecutor(workers, thread_name_prefix="wmrl-anchors")
         under_way = {one.digest for one in self._pending.values()} | self._paired
