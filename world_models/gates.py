@@ -32,7 +32,7 @@ def extract_code(reply: str) -> str:
     'print(1)'
     """
     whole = _without_final(reply)
-    blocks = _blocks(reply)
+    blocks = _blocks(reply) if "```" in reply or "~~~" in reply else []
     if not blocks or _compile_error(whole) is None:
         code = whole
     else:
@@ -97,7 +97,7 @@ def _has_code(code: str) -> bool:
     return any(line.strip() and not line.lstrip().startswith("#") for line in code.split("\n"))
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=4096)
 def _compile_error(code: str) -> str | None:
     """What the interpreter prints when it refuses to compile the code, ``None`` when it accepts it."""
     try:
