@@ -1,6 +1,8 @@
 """Executing solutions: each ending told from the others, on both isolations, cold and warm."""
 
+import _thread
 import os
+import signal
 import threading
 import time
 from pathlib import Path
@@ -207,11 +209,13 @@ def test_use_from_threads_and_after_a_fork(task, tmp_path):
 
 
 @pytest.mark.parametrize("warm", [False, True], ids=["cold", "warm"])
-def test_interrupt_stops_at_once_and_leaves_nothing(task, warm, tmp_path, monkeypatch):
+def test_interrupt_stops_at_once_and_leaves_nothing(task, warm, tmp_path, monkeypatch, request):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     sandbox = Sandbox(2, "process", None, warm_start=warm)
-    timer = threading.Timer(0.5, lambda: __import__("_thread").interrupt_main())
-    timer.start()
+    # A shell starts background jobs with Ctrl-C ignored, and Python leaves it so.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
+    threading.Timer(0.5, _thread.interrupt_main).start()
     with pytest.raises(KeyboardInterrupt):
         sandbox.execute(submissions(task, ["import time; time.sleep(600)"] * 5))
     assert not sandbox._alive and not list(tmp_path.iterdir())
