@@ -29,8 +29,7 @@ def _load_card(path: Path) -> ResearchTask:
     with (_HERE / "leaderboards" / f"{card['id']}.csv").open(encoding="utf-8", newline="") as file:
         leaderboard = tuple(float(row["metric_value"]) for row in csv.DictReader(file))
     folder = task_dir(card["id"])
-    card["classes"] = tuple(card["classes"])
-    card.pop("origin")
+    card |= {name: tuple(card[name]) for name in ("classes", "text_columns")}
     return ResearchTask(public_dir=folder / "public", private_dir=folder / "private", leaderboard=leaderboard, **card)
 
 

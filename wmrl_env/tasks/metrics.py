@@ -40,6 +40,13 @@ def _sklearn(function: str, **kwargs: Any) -> Callable[[np.ndarray, np.ndarray],
     return compute
 
 
+def _quadratic_kappa(truth: np.ndarray, prediction: np.ndarray) -> float:
+    import sklearn.metrics
+
+    # As numbers, since "10" sorts before "2".
+    return float(sklearn.metrics.cohen_kappa_score(truth.astype(float), prediction.astype(float), weights="quadratic"))
+
+
 METRICS: dict[str, Metric] = {
     metric.name: metric
     for metric in (
@@ -47,8 +54,11 @@ METRICS: dict[str, Metric] = {
         Metric("log_loss", False, "probability", _sklearn("log_loss", labels=[0, 1])),
         Metric("accuracy", True, "label", _sklearn("accuracy_score")),
         Metric("macro_f1", True, "label", _sklearn("f1_score", average="macro", zero_division=0)),
+        Metric("quadratic_kappa", True, "label", _quadratic_kappa),
+        Metric("r2", True, "value", _sklearn("r2_score")),
         Metric("rmse", False, "value", _sklearn("root_mean_squared_error")),
         Metric("mae", False, "value", _sklearn("mean_absolute_error")),
+        Metric("mape", False, "value", _sklearn("mean_absolute_percentage_error")),
         Metric("rmsle", False, "non_negative", _sklearn("root_mean_squared_log_error")),
         Metric("poisson_deviance", False, "positive", _sklearn("mean_poisson_deviance")),
     )

@@ -11,10 +11,11 @@ from typing import Literal
 
 from wmrl_env.tasks.metrics import Metric, get_metric
 
-__all__ = ["Kind", "ResearchTask", "Split"]
+__all__ = ["ID_COLUMN", "Kind", "Modality", "ResearchTask", "Split"]
 
 Kind = Literal["binary", "multiclass", "regression", "counts"]
 Split = Literal["train", "heldout"]
+Modality = Literal["tabular", "series", "text", "image"]
 
 ID_COLUMN = "row_id"
 
@@ -33,13 +34,17 @@ class ResearchTask:
         target: column to predict; ``id_column``: column that names a row.
         classes: labels in sorted order (binary, multiclass), the last one is a binary task's positive class.
         inventory: files and columns of the public half, in the format of ``docs/architecture.md``.
+        sample_rows: the first rows of ``train.csv``, long cells cut.
         public_dir: ``train.csv``, ``test.csv``, ``sample_submission.csv``, ``description.md``: what a solution sees.
         private_dir: ``labels.csv``: what only grading sees.
         leaderboard: metric values of real reference solutions.
         time_limit_s: CPU seconds that a solution may take beyond its imports.
         memory_limit_mb: MiB of address space that it may take beyond its imports.
         split: ``"train"`` or ``"heldout"`` (never used to train anything, world models included).
-        modality: ``"tabular"``.
+        modality: ``"tabular"``, ``"series"`` (test rows come after all train rows), ``"text"`` or ``"image"`` (a pixel a
+            column).
+        text_columns: columns of prose; ``time_column``: column of times, ``""`` where rows have none.
+        origin: who made the data; ``licence``: under which terms they come.
         fingerprint: hash of the data, so that results of other data are never served for this task.
     """
 
@@ -54,13 +59,18 @@ class ResearchTask:
     time_limit_s: float = 10.0
     memory_limit_mb: int = 1024
     split: Split = "train"
-    modality: str = "tabular"
+    modality: Modality = "tabular"
     kind: Kind = "regression"
     target: str = "target"
     id_column: str = ID_COLUMN
     classes: tuple[str, ...] = ()
     inventory: str = ""
+    sample_rows: str = ""
     fingerprint: str = ""
+    text_columns: tuple[str, ...] = ()
+    time_column: str = ""
+    origin: str = ""
+    licence: str = ""
     _ranked: tuple[float, ...] = field(init=False, repr=False, compare=False, default=())
 
     def __post_init__(self) -> None:
@@ -99,9 +109,18 @@ class ResearchTask:
                 f"Limits: {self.time_limit_s:g} CPU seconds, {self.memory_limit_mb} MB",
                 f"Target: {self.target}",
                 f"Id: {self.id_column}",
+                *self._layout(),
                 self.inventory,
             ]
         )
+
+    def _layout(self) -> list[str]:
+        lines = [] if self.modality == "tabular" else [f"Modality: {self.modality}"]
+        if self.time_column:
+            lines.append(f"Time: {self.time_column} (all test rows are later than the train rows)")
+        if self.text_columns:
+            lines.append(f"Text: {', '.join(self.text_columns)}")
+        return lines
 
     def percentile(self, metric_value: float) -> float:
         """Share of leaderboard entries that ``metric_value`` beats, ties counted half; in [0, 1]."""
