@@ -41,8 +41,8 @@ class ResearchTask:
         time_limit_s: CPU seconds that a solution may take beyond its imports.
         memory_limit_mb: MiB of address space that it may take beyond its imports.
         split: ``"train"`` or ``"heldout"`` (never used to train anything, world models included).
-        modality: ``"tabular"``, ``"series"`` (test rows come after all train rows), ``"text"`` or ``"image"`` (a pixel a
-            column).
+        modality: ``"tabular"``, ``"series"`` (test rows come after all train rows), ``"text"`` or ``"image"``
+            (a pixel a column).
         text_columns: columns of prose; ``time_column``: column of times, ``""`` where rows have none.
         origin: who made the data; ``licence``: under which terms they come.
         fingerprint: hash of the data, so that results of other data are never served for this task.

