@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from world_models.outcomes import Outcome, Source, Status, Submission, ladder_score, render_feedback
 
-__all__ = ["exact_outcome", "extract_code"]
+__all__ = ["exact_outcome", "extract_code", "has_block"]
 
 _OPENING = re.compile(r"^([ \t]*)(`{3,}|~{3,})[ \t]*([^\s`]*)[^`]*$")
 _PYTHON = {"python", "py", "python3"}
@@ -40,6 +40,11 @@ def extract_code(reply: str) -> str:
         unmarked = [code for mark, code in blocks if not mark]
         code = (marked or unmarked or [""])[-1]
     return code if _has_code(code) else ""
+
+
+def has_block(reply: str) -> bool:
+    """Whether a reply holds a Markdown block."""
+    return ("```" in reply or "~~~" in reply) and bool(_blocks(reply))
 
 
 def exact_outcome(submission: Submission, source: Source = "world_model") -> Outcome | None:

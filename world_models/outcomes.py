@@ -36,9 +36,11 @@ class Status(StrEnum):
     INVALID_SUBMISSION = "INVALID_SUBMISSION"  # wrote predictions that cannot be graded
     VALID = "VALID"
     UNGRADED = "UNGRADED"  # the outcome is unknown: sandbox lost, endpoint down
+    INFO = "INFO"  # the reply asked for information and nothing was executed: an environment's answer, no backend's
 
 
 _BASE_SCORE = {
+    Status.INFO: 0.0,
     Status.MALFORMED: 0.0,
     Status.SYNTAX_ERROR: 0.0,
     Status.RUNTIME_ERROR: 0.1,

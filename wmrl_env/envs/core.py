@@ -16,12 +16,13 @@ from wmrl_env.correction.reward_rule import RewardKind, RewardRule
 from wmrl_env.envs.resolve import BackendSource, TaskSource, resolve_task, resolve_tasks
 from wmrl_env.envs.spaces import FEEDBACK_LENGTH, NO_STATUS, STATUS_CODES, TASK_LENGTH, printable
 from wmrl_env.tasks import ResearchTask
-from world_models.gates import extract_code
-from world_models.outcomes import Backend, Outcome, Status, Submission
+from world_models.gates import extract_code, has_block
+from world_models.outcomes import Backend, Outcome, Status, Submission, ladder_score, render_feedback
 
-__all__ = ["FINAL", "EpisodeCore", "Transition"]
+__all__ = ["FINAL", "INFO", "EpisodeCore", "Transition"]
 
 FINAL = "FINAL"
+INFO = "INFO"
 
 _task_text = lru_cache(maxsize=1024)(printable)
 
@@ -143,7 +144,9 @@ class EpisodeCore:
             rows: k distinct indices into n.
             replies: k replies. A line that is just ``FINAL`` ends the episode after this turn and is not part of the
                 solution. A reply without code, one that says only ``FINAL`` included, is MALFORMED: it scores 0,
-                which under ``"improvement"`` costs nothing.
+                which under ``"improvement"`` costs nothing. A reply with a line that is just ``INFO``, and without a
+                Markdown block, asks for the task's details: it costs the turn, no backend sees it, and its feedback is
+                :attr:`ResearchTask.details`.
 
         Raises:
             ResetNeeded: an episode is over or never began.
@@ -158,8 +161,13 @@ class EpisodeCore:
         submissions = [
             Submission(task.id, task.text, code, self.outcomes[row])
             for row, task, (code, _) in zip(indices, running, parsed, strict=True)
+            if code is not None
         ]
-        outcomes = self._execute(submissions)
+        executed = iter(self._execute(submissions) if submissions else ())
+        outcomes = [
+            _information(task) if code is None else next(executed)
+            for task, (code, _) in zip(running, parsed, strict=True)
+        ]
 
         scores = np.array([math.nan if outcome.score is None else outcome.score for outcome in outcomes])
         graded = ~np.isnan(scores)
@@ -173,7 +181,7 @@ class EpisodeCore:
         terminated = (self.turn[rows] >= self.max_turns) | np.array([final for _, final in parsed], np.bool_)
         self.running[rows] = graded & ~terminated
         info = {
-            "code": _objects([code for code, _ in parsed]),
+            "code": _objects([code or "" for code, _ in parsed]),
             "status": _objects([outcome.status.value for outcome in outcomes]),
             "score": scores,
             "raw_score": scores.copy(),
@@ -266,21 +274,30 @@ class EpisodeCore:
             raise ClosedEnvironmentError("the environment is closed; make a new one")
 
 
-def parse_reply(reply: str) -> tuple[str, bool]:
-    """Solution of a reply, and whether the reply ends the episode.
+def parse_reply(reply: str) -> tuple[str | None, bool]:
+    """Solution of a reply, ``None`` where it asks for information, and whether the reply ends the episode.
 
     Raises:
         TypeError: the reply is no string.
     """
     if not isinstance(reply, str):
         raise TypeError(f"an action is a string, got {type(reply).__name__}")
-    if FINAL not in reply:
-        return extract_code(reply), False
-    lines = reply.split("\n")
-    kept = [line for line in lines if line.strip() != FINAL]
-    if len(kept) == len(lines):
-        return extract_code(reply), False
-    return extract_code("\n".join(kept)), True
+    final = _has_line(reply, FINAL)
+    if final:
+        reply = "\n".join(line for line in reply.split("\n") if line.strip() != FINAL)
+    if _has_line(reply, INFO) and not has_block(reply):
+        return None, final
+    return extract_code(reply), final
+
+
+def _has_line(text: str, word: str) -> bool:
+    return word in text and any(line.strip() == word for line in text.split("\n"))
+
+
+def _information(task: ResearchTask) -> Outcome:
+    score = ladder_score(Status.INFO)
+    feedback = render_feedback(Status.INFO, detail=task.details)
+    return Outcome(Status.INFO, score, feedback, None, 0.0, "cache", 0.0)
 
 
 def _objects(values: Sequence[object]) -> np.ndarray:

@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 TASK_LENGTH = 32_768
-FEEDBACK_LENGTH = 8_192
+FEEDBACK_LENGTH = 16_384
 REPLY_SAMPLE_LENGTH = 256  # of random actions only: a reply has no limit
 
 NO_STATUS = 0  # ``last_status`` before the first step of an episode

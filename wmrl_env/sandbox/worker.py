@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import ctypes
+import errno
 import importlib
 import json
 import linecache
@@ -68,6 +69,20 @@ def _limit(job: dict) -> None:
         resource.setrlimit(resource.RLIMIT_NPROC, (job["processes"], job["processes"]))
 
 
+def _hide(folders: list[str]) -> None:
+    """Refuse to open files below ``folders``, where no mount can hide them. C code and other programs get past this."""
+    prefixes = tuple(f"{os.path.realpath(folder)}{os.sep}" for folder in folders)
+
+    def refuse(event: str, args: tuple) -> None:
+        if event == "open" and isinstance(args[0], (str, bytes)):
+            path = os.path.realpath(os.fsdecode(args[0]))
+            if path.startswith(prefixes) and not path.endswith((".py", ".pyc")):
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+
+    if prefixes:
+        sys.addaudithook(refuse)
+
+
 def _report_exception(error: BaseException) -> None:
     """Print the traceback with the solution's own frames only: others name paths that mean nothing to its author."""
     summary = traceback.TracebackException.from_exception(error)
@@ -100,6 +115,7 @@ def _child(job: dict) -> None:
     linecache.cache[_SOLUTION] = (len(job["code"]), None, job["code"].splitlines(keepends=True), _SOLUTION)
     status = 0
     try:
+        _hide(job["hidden"])
         _limit(job)
         exec(compile(job["code"], _SOLUTION, "exec", dont_inherit=True), main.__dict__)
     except SystemExit as error:

@@ -91,8 +91,8 @@ def ensure_data(task: ResearchTask) -> ResearchTask:
 
         prepare(task.id)
         description = task.public_dir / "description.md"
-        if not description.exists() or description.read_text(encoding="utf-8") != task.text:
-            description.write_text(task.text, encoding="utf-8")
+        if not description.exists() or description.read_text(encoding="utf-8") != task.details:
+            description.write_text(task.details, encoding="utf-8")
     for path in (task.public_dir, task.private_dir):
         if not path.is_dir():
             raise FileNotFoundError(f"task {task.id!r} needs the folder {path}, which does not exist")

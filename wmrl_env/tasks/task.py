@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
+from wmrl_env.tasks.libraries import installed
 from wmrl_env.tasks.metrics import Metric, get_metric
 
 __all__ = ["ID_COLUMN", "Kind", "Modality", "ResearchTask", "Split"]
@@ -113,6 +114,26 @@ class ResearchTask:
                 self.inventory,
             ]
         )
+
+    @cached_property
+    def details(self) -> str:
+        """All that the author of a solution can know: the text, sample rows, how a solution runs, what it may import.
+
+        It is the public half's ``description.md``, and the answer to a reply that asks for information.
+        """
+        libraries = ", ".join(f"{name} {version}" for name, version in installed().items())
+        parts = [self.text]
+        if self.sample_rows:
+            parts += ["", "## First rows of train.csv", self.sample_rows]
+        parts += [
+            "",
+            "## How a solution runs",
+            "A solution is one Python program. It reads the files from the folder that the environment variable "
+            "DATA_DIR names, and writes its predictions as CSV, in the format of sample_submission.csv, to the path in "
+            "SUBMISSION_PATH. There is no network and one thread.",
+            f"Libraries: {libraries}",
+        ]
+        return "\n".join(parts)
 
     def _layout(self) -> list[str]:
         lines = [] if self.modality == "tabular" else [f"Modality: {self.modality}"]

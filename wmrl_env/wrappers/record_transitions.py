@@ -39,11 +39,12 @@ class RecordCore(Core):
             Submission(task, task_text(task), code)
             for task, code in zip(batch.task_ids, batch.require("code"), strict=True)
         ]
-        outcomes = _outcomes(batch)
-        anchors = batch.get("anchor_outcome")
-        real = [row for row, outcome in enumerate(anchors) if outcome is not None]
+        rows = list(zip(submissions, _outcomes(batch), batch.get("anchor_outcome"), strict=True))
+        rows = [row for row in rows if row[1].status is not Status.INFO]  # nothing was submitted
+        real = [(submission, outcome) for submission, _, outcome in rows if outcome is not None]
         self.store.add(
-            [*submissions, *(submissions[row] for row in real)], [*outcomes, *(anchors[row] for row in real)]
+            [submission for submission, *_ in (*rows, *real)],
+            [outcome for _, outcome, *_ in rows] + [outcome for _, outcome in real],
         )
         return rewards
 

@@ -47,11 +47,40 @@ def make_core(task: ResearchTask, backend: Backend, num_envs: int = 1, **kwargs:
         ("x = 'FINAL'", "x = 'FINAL'", False),
         ("FINALLY = 1", "FINALLY = 1", False),
         ("", "", False),
+        ("INFO", None, False),
+        ("What columns are there?\n  INFO  \n", None, False),
+        ("INFO\nFINAL", None, True),
+        ("INFO\n```python\nx = 1\n```", "x = 1", False),
+        ("INFORM = 1", "INFORM = 1", False),
+        ("x = 'INFO'", "x = 'INFO'", False),
     ],
 )
-def test_reply_is_parsed_into_code_and_final(reply: str, code: str, final: bool) -> None:
+def test_reply_is_parsed_into_code_and_final(reply: str, code: str | None, final: bool) -> None:
     parsed, ends = parse_reply(reply)
-    assert (parsed.strip(), ends) == (code, final)
+    assert (parsed if parsed is None else parsed.strip(), ends) == (code, final)
+
+
+def test_asking_for_information_costs_a_turn_and_no_execution(
+    fake_task: ResearchTask, hash_backend: HashBackend
+) -> None:
+    asked = Flaky(0)
+    core = make_core(fake_task, asked, num_envs=3)
+    step = core.step(np.arange(3), ["x = 1", "INFO", "INFO"])
+    assert asked.asked == [["x = 1"]]
+    assert step.info["status"].tolist()[1:] == ["INFO", "INFO"]
+    assert step.info["code"].tolist() == ["x = 1", "", ""]
+    assert step.rewards[1:].tolist() == [0, 0] and step.info["score"][1] == 0 and step.info["graded"].all()
+    assert core.turn.tolist() == [1, 1, 1]
+    assert fake_task.details in core.observation(1)["feedback"]
+    assert fake_task.text in fake_task.details and "scikit-learn" in fake_task.details
+
+
+def test_information_is_the_same_in_every_backend(fake_task: ResearchTask, hash_backend: HashBackend) -> None:
+    infos = []
+    for backend in (hash_backend, Flaky(9)):
+        step = make_core(fake_task, backend).step(np.array([0]), ["INFO"])
+        infos.append({key: value.tolist() for key, value in step.info.items()} | {"reward": step.rewards.tolist()})
+    assert repr(infos[0]) == repr(infos[1])
 
 
 def test_final_alone_ends_the_episode_and_costs_nothing(fake_task: ResearchTask, hash_backend: HashBackend) -> None:
