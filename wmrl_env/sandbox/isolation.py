@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import logging
 import os
+import platform
 import shutil
 import site
 import subprocess
@@ -24,6 +25,7 @@ __all__ = [
     "environment",
     "find_bubblewrap",
     "hidden_folders",
+    "places",
     "resolve",
 ]
 
@@ -118,6 +120,18 @@ def hidden_folders() -> list[str]:
     sites = {*site.getsitepackages(), sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
     folders = [Path(packages) / package for packages in sorted(sites) for package in _DATA_PACKAGES]
     return [str(folder) for folder in folders if folder.is_dir()]
+
+
+def places(work_root: Path, data_dirs: Mapping[str, Path]) -> list[tuple[str, str]]:
+    """(what this machine calls it, what feedback calls it) of folders and the host, longest first."""
+    names = {str(work_root): WORK, str(Path.home()): "~"}
+    names |= {prefix: "python" for prefix in (sys.prefix, sys.base_prefix) if not prefix.startswith("/usr")}
+    names |= {str(public_dir): f"{DATA}/{task_id}" for task_id, public_dir in data_dirs.items()}
+    names |= dict.fromkeys(site.getsitepackages(), "site-packages")
+    host = platform.node()
+    if len(host) > 3:  # a short one would be found inside words
+        names[host] = "sandbox"
+    return sorted(((place, name) for place, name in names.items() if len(place) > 1), key=lambda one: -len(one[0]))
 
 
 def environment() -> dict[str, str]:

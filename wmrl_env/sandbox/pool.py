@@ -93,6 +93,12 @@ class Worker:
         }
         return self._ask(job, _START_S + wall_s + _GRACE_S), work
 
+    def scrub(self, text: str) -> str:
+        """``text`` without paths and names of this machine, so that feedback is the same on every one."""
+        for place, name in walls.places(self.root, self.data_dirs):
+            text = text.replace(place, name)
+        return text
+
     def _ask(self, message: dict[str, Any], timeout_s: float) -> dict[str, Any]:
         stdin, stdout = self._process.stdin, self._process.stdout
         if stdin is None or stdout is None:

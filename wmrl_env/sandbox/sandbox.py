@@ -6,7 +6,7 @@ import contextlib
 import os
 import stat
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
@@ -147,7 +147,7 @@ class Sandbox:
                     wall_s=self.wall_factor * task.time_limit_s,
                     memory_mb=task.memory_limit_mb,
                 )
-                result = _judge(task, report, folder)
+                result = _judge(task, report, folder, worker.scrub)
             except (WorkerLost, OSError) as error:
                 reason = str(error)
                 if worker is not None:
@@ -244,7 +244,7 @@ def _outcome(task: ResearchTask, result: Result) -> Outcome:
     return Outcome(result.status, score, feedback, result.metric_value, result.seconds, "sandbox")
 
 
-def _log_tail(path: Path) -> str:
+def _log_tail(path: Path, scrub: Callable[[str], str]) -> str:
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
@@ -257,33 +257,37 @@ def _log_tail(path: Path) -> str:
         size = info.st_size
         file.seek(max(0, size - _LOG_TAIL_BYTES))
         text = file.read(_LOG_TAIL_BYTES).decode("utf-8", "replace")
-    lines = [line for line in text.splitlines() if line.strip()]
+    lines = [line for line in scrub(text).splitlines() if line.strip()]
     return "\n".join(lines[-_DETAIL_LINES:])
 
 
-def _judge(task: ResearchTask, report: dict, folder: Path) -> Result:
-    """What a finished run amounts to.
+def _judge(task: ResearchTask, report: dict, folder: Path, scrub: Callable[[str], str]) -> Result:
+    """What a finished run amounts to; its detail starts with the solution's last lines of output.
 
     Raises:
         WorkerLost: the run was ended from outside.
     """
     seconds, code = report["cpu_s"], report["exit_code"]
+    log = _log_tail(folder / "log", scrub)
+
+    def ending(line: str) -> str:
+        return f"{log}\n{line}".lstrip("\n")
+
     if report["wall_exceeded"] or code == _XCPU or seconds >= task.time_limit_s:
         what = "wall-clock limit" if report["wall_exceeded"] else f"limit of {task.time_limit_s:g} CPU seconds"
-        return Result(Status.TIMEOUT, None, seconds, f"TimeoutError: the solution exceeded the {what}")
+        return Result(Status.TIMEOUT, None, seconds, ending(f"TimeoutError: the solution exceeded the {what}"))
     if code == _KILLED:
         raise WorkerLost("the solution was killed from outside")
-    log = _log_tail(folder / "log")
     if code != 0:
         last = log.splitlines()[-1] if log else ""
         if "MemoryError" in last.split(":")[0]:
             return Result(Status.OUT_OF_MEMORY, None, seconds, log)
         if code < 0:
-            log = f"{log}\nProcessError: the solution was ended by signal {-code}".strip()
+            log = ending(f"ProcessError: the solution was ended by signal {-code}")
         return Result(Status.RUNTIME_ERROR, None, seconds, log or f"ProcessError: exit code {code}")
     try:
-        return Result(Status.VALID, grade(folder / "submission.csv", task), seconds, "")
+        return Result(Status.VALID, grade(folder / "submission.csv", task), seconds, log)
     except NoSubmission as reason:
-        return Result(Status.NO_SUBMISSION, None, seconds, f"NoSubmission: {reason}")
+        return Result(Status.NO_SUBMISSION, None, seconds, ending(f"NoSubmission: {reason}"))
     except InvalidSubmission as reason:
-        return Result(Status.INVALID_SUBMISSION, None, seconds, f"InvalidSubmission: {reason}")
+        return Result(Status.INVALID_SUBMISSION, None, seconds, ending(f"InvalidSubmission: {reason}"))

@@ -17,6 +17,7 @@ from wmrl_env.tasks.task import ResearchTask
 __all__ = ["InvalidSubmission", "NoSubmission", "answers_file", "grade", "read_predictions"]
 
 _MAX_BYTES = 64 * 2**20
+_ONE_A_ROW = "one for each row of test.csv"
 
 
 class NoSubmission(Exception):
@@ -64,51 +65,107 @@ def _read(path: Path) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise InvalidSubmission("the submission is not UTF-8 text") from None
+        raise InvalidSubmission(
+            "the submission is not UTF-8 text: write plain CSV, uncompressed, e.g. frame.to_csv(path, index=False)"
+        ) from None
 
 
 def read_predictions(path: Path, task: ResearchTask) -> dict[str, str]:
-    """Predictions as written, by row id.
+    """Predictions as written, by row id. Columns beyond the two are ignored, as Kaggle does.
 
     Raises:
         NoSubmission: there is no file.
         InvalidSubmission: it is no CSV with the task's two columns and one row a test row.
     """
-    text = _read(path)
+    expected = _labels(task.private_dir, task.target, task.id_column)
+    predictions: dict[str, str] = {}
+    reader = csv.reader(io.StringIO(_read(path), newline=""), strict=True)
     try:
-        # Columns beyond the two are ignored, as Kaggle does.
-        reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
-        missing = [name for name in (task.id_column, task.target) if name not in (reader.fieldnames or [])]
-        if missing:
-            raise InvalidSubmission(f"missing column {missing[0]!r}, expected {task.id_column},{task.target}")
-        rows = [(row[task.id_column], row[task.target]) for row in reader]
+        header = next(reader, [])
+        positions = [_position(header, name, task) for name in (task.id_column, task.target)]
+        count = 0
+        for row in reader:
+            if not row:
+                continue
+            count += 1
+            if count > len(expected):  # what follows may be any amount
+                raise InvalidSubmission(f"more than {len(expected)} rows, expected {len(expected)}: {_ONE_A_ROW}")
+            if len(row) <= max(positions):
+                raise InvalidSubmission(f"line {reader.line_num} has {len(row)} cells, the header {len(header)}")
+            row_id, predictions[row_id] = (row[position] for position in positions)
     except csv.Error as error:
         raise InvalidSubmission(f"the submission is not a CSV file: {error}") from None
-    predictions = dict(rows)
-    expected = _labels(task.private_dir, task.target, task.id_column)
-    if len(rows) != len(expected):
-        raise InvalidSubmission(f"{len(rows)} rows, expected {len(expected)}: one a row of test.csv")
+    if count != len(expected):
+        raise InvalidSubmission(f"{count} rows, expected {len(expected)}: {_ONE_A_ROW}")
     if predictions.keys() != expected.keys():
-        raise InvalidSubmission(f"the values of {task.id_column!r} are not those of test.csv, each once")
+        foreign = next((row_id for row_id in predictions if row_id not in expected), None)
+        why = f"{task.id_column!r} repeats values" if foreign is None else f"{task.id_column!r} holds {_short(foreign)}"
+        raise InvalidSubmission(f"{why}; expected the ids of test.csv, each once, such as {next(iter(expected))}")
     return predictions
 
 
+def _position(header: list[str], name: str, task: ResearchTask) -> int:
+    if header.count(name) != 1:
+        fault = "missing column" if name not in header else "two columns are called"
+        found = ", ".join(_short(column) for column in header[:5]) or "nothing"
+        raise InvalidSubmission(f"{fault} {name!r}: the header must be {task.id_column},{task.target}, found {found}")
+    return header.index(name)
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 40 else f"{text[:39]}…")
+
+
 def _numbers(values: list[str], task: ResearchTask) -> np.ndarray:
-    try:
-        numbers = np.array([float(value) if value else math.nan for value in values])
-    except (ValueError, TypeError):
-        raise InvalidSubmission(f"column {task.target!r} holds values that are not numbers") from None
+    wanted = task.metric_object.prediction
+    hint = (
+        f": probabilities of class {task.positive!r} are wanted, such as predict_proba(X)[:, 1]"
+        if wanted == "probability"
+        else ""
+    )
+    numbers = np.empty(len(values))
+    for i, value in enumerate(values):
+        try:
+            numbers[i] = float(value) if value else math.nan
+        except ValueError:
+            raise InvalidSubmission(f"column {task.target!r} holds {_short(value)}, which is no number{hint}") from None
     if not np.isfinite(numbers).all():
         count = int((~np.isfinite(numbers)).sum())
-        raise InvalidSubmission(f"column {task.target!r} holds {count} missing or infinite values")
-    wanted = task.metric_object.prediction
+        raise InvalidSubmission(f"column {task.target!r} holds {count} missing or infinite values: fill them")
     if wanted == "probability" and not ((numbers >= 0) & (numbers <= 1)).all():
-        raise InvalidSubmission(f"column {task.target!r} must hold probabilities in [0, 1]")
+        span = f"{numbers.min():.6g} to {numbers.max():.6g}"
+        raise InvalidSubmission(f"column {task.target!r} must hold probabilities in [0, 1], found {span}{hint}")
     if wanted == "non_negative" and not (numbers >= 0).all():
-        raise InvalidSubmission(f"column {task.target!r} holds negative values, {task.metric} needs at least 0")
+        raise InvalidSubmission(
+            f"column {task.target!r} holds negative values, {task.metric} needs at least 0: clip them"
+        )
     if wanted == "positive" and not (numbers > 0).all():
-        raise InvalidSubmission(f"column {task.target!r} holds values of 0 or less, {task.metric} needs more than 0")
+        raise InvalidSubmission(
+            f"column {task.target!r} holds values of 0 or less, {task.metric} needs more than 0: clip them"
+        )
     return numbers
+
+
+def _known_labels(values: list[str], task: ResearchTask) -> list[str]:
+    """Predicted labels as the task spells them; ``1.0`` is as good as ``1``."""
+    spelling = {label: label for label in task.classes}
+    spelling |= {_canonical(label): label for label in task.classes if _canonical(label) not in spelling}
+    labels = [spelling.get(value) or spelling.get(_canonical(value)) for value in values]
+    for value, label in zip(values, labels, strict=True):
+        if label is None:
+            what = _short(value) if value else "missing values"
+            raise InvalidSubmission(
+                f"column {task.target!r} holds {what}, which is no class; expected {', '.join(task.classes)}"
+            )
+    return labels  # type: ignore[return-value]
+
+
+def _canonical(label: str) -> str:
+    try:
+        number = float(label)
+    except ValueError:
+        return label
+    return str(int(number)) if math.isfinite(number) and number.is_integer() else str(number)
 
 
 def grade(path: Path, task: ResearchTask) -> float:
@@ -124,14 +181,16 @@ def grade(path: Path, task: ResearchTask) -> float:
     values = [predictions[row] for row in expected]
     metric = task.metric_object
     if metric.prediction == "label":
-        if unknown := {value for value in values if value not in task.classes}:
-            example = min(unknown, key=str)
-            raise InvalidSubmission(f"{example!r} is no class of {task.target!r}; expected {', '.join(task.classes)}")
-        value = metric.compute(np.array(truth), np.array(values))
+        answers, guesses = np.array(truth), np.array(_known_labels(values, task))
     elif metric.prediction == "probability":
-        value = metric.compute(np.array([label == task.positive for label in truth], dtype=int), _numbers(values, task))
+        answers, guesses = np.array([label == task.positive for label in truth], dtype=int), _numbers(values, task)
     else:
-        value = metric.compute(np.array(truth, dtype=float), _numbers(values, task))
+        answers, guesses = np.array(truth, dtype=float), _numbers(values, task)
+    with np.errstate(all="ignore"):  # of absurd values; what comes of them is looked at
+        try:
+            value = metric.compute(answers, guesses)
+        except ValueError as error:
+            raise InvalidSubmission(f"{task.metric} of these predictions cannot be computed: {error}") from None
     if not math.isfinite(value):
-        raise InvalidSubmission(f"{task.metric} of these predictions is {value}")
+        raise InvalidSubmission(f"{task.metric} of these predictions is {value}: are some absurdly large?")
     return value
