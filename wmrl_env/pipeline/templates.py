@@ -104,6 +104,10 @@ def _is_classifier(task: ResearchTask) -> bool:
     return bool(task.classes)
 
 
+def _wants_probability(task: ResearchTask) -> bool:
+    return task.metric_object.prediction == "probability"
+
+
 def _blended(task: ResearchTask) -> str:
     """The estimator that a blend averages the model with."""
     return MODELS["hist_boosting"][1 if _is_classifier(task) else 2]
@@ -182,6 +186,41 @@ def _text_steps(choices: _Choices) -> tuple[_Imports, list[str]]:
     return imports, steps
 
 
+def _prose_step(choices: _Choices) -> tuple[_Imports, str]:
+    """What turns one column of prose into numbers."""
+    module = "sklearn.feature_extraction.text"
+    if choices["encoding"] == "onehot":
+        return [(module, "CountVectorizer")], "CountVectorizer(binary=True, min_df=3, max_features=500)"
+    svd = [("sklearn.decomposition", "TruncatedSVD"), (module, "TfidfVectorizer")]
+    return svd, "make_pipeline(TfidfVectorizer(min_df=2), TruncatedSVD(50, random_state=0))"
+
+
+def _calendar(task: ResearchTask) -> list[str]:
+    """Lines that replace the column of times by what a season or a trend can be seen in."""
+    if not task.time_column:
+        return []
+    return [
+        "for frame in (X, X_test):",
+        f"    when = pd.to_datetime(frame.pop({_literal(task.time_column)}))",
+        '    frame["years"] = when.dt.year + when.dt.dayofyear / 366',
+        '    frame["day_of_year"], frame["weekday"], frame["hour"] = when.dt.dayofyear, when.dt.weekday, when.dt.hour',
+    ]
+
+
+def _filled(choices: _Choices, prose: list[str]) -> list[str]:
+    """Lines that make missing prose empty, where missing values are seen to at all."""
+    if not prose or choices["imputation"] not in ("median", "mean", "most_frequent"):
+        return []
+    return [
+        f'X[{_literals(prose)}] = X[{_literals(prose)}].fillna("")',
+        f'X_test[{_literals(prose)}] = X_test[{_literals(prose)}].fillna("")',
+    ]
+
+
+def _literals(names: list[str]) -> str:
+    return f"[{', '.join(map(_literal, names))}]"
+
+
 def _steps(name: str, steps: list[str]) -> list[str]:
     if not steps:
         return []
@@ -225,9 +264,15 @@ def solution(choices: _Choices, task: ResearchTask) -> str:
     if logged and not classifier:
         imports.append(("sklearn.compose", "TransformedTargetRegressor"))
 
+    prose = list(task.text_columns)
+    prose_imports, words = _prose_step(choices) if prose and choices["encoding"] != "none" else ([], "")
+    imports += prose_imports
     transformers = [f"({'numeric' if numeric else _literal('passthrough')}, numeric_columns)"]
     if choices["encoding"] != "drop_text":
         transformers.append(f"({'text' if text else _literal('passthrough')}, text_columns)")
+        transformers += [
+            f"({words or _literal('passthrough')}, {_literal(name) if words else _literals([name])})" for name in prose
+        ]
     lines = [
         "import os",
         "from pathlib import Path",
@@ -251,12 +296,14 @@ def solution(choices: _Choices, task: ResearchTask) -> str:
     if logged and classifier:
         lines.append("y = np.log1p(y)")
     lines += [
+        *_calendar(task),
+        *_filled(choices, prose),
         'numeric_columns = X.select_dtypes("number").columns',
-        'text_columns = X.select_dtypes(exclude="number").columns',
+        'text_columns = X.select_dtypes(exclude="number").columns' + (f".drop({_literals(prose)})" if prose else ""),
         "",
         *_steps("numeric", numeric),
         *_steps("text", text),
-        f"columns = make_column_transformer({', '.join(transformers)})",
+        f"columns = make_column_transformer({', '.join([*transformers, *(['sparse_threshold=0'] if words else [])])})",
         f"model = {model}",
         *([] if classifier or not logged else [_LOGGED_TARGET]),
         "",
@@ -272,13 +319,23 @@ def _prediction(choices: _Choices, task: ResearchTask) -> str:
     """Expression for the submitted column, from ``output`` of one fit or ``outputs`` of several."""
     several = choices["ensembling"] != "single"
     probabilities = choices["output"] == "probabilities"
-    if task.kind == "binary" and not probabilities:
-        vote = f"output == {_literal(task.positive)}"
+    if _wants_probability(task) and not probabilities:
+        vote = f"output == {_label(task.positive)}"
         return f"np.mean([{vote} for output in outputs], axis=0)" if several else f"({vote}).astype(int)"
-    if task.kind == "multiclass" and not probabilities:
+    if _is_classifier(task) and not probabilities:
         return "pd.DataFrame(outputs).mode().iloc[0].to_numpy()" if several else "output"
     mean = "np.mean(outputs, axis=0)" if several else "output"
-    return mean + {"binary": "[:, 1]", "multiclass": ".max(axis=1)"}.get(task.kind, "")
+    if not _is_classifier(task):
+        return mean
+    return mean + ("[:, 1]" if _wants_probability(task) else ".max(axis=1)")
+
+
+def _label(label: str) -> str:
+    """A class as pandas reads it from a CSV file."""
+    try:
+        return repr(float(label)) if "." in label else repr(int(label))
+    except ValueError:
+        return label if label in ("True", "False") else _literal(label)
 
 
 def _fit_and_predict(choices: _Choices, task: ResearchTask) -> list[str]:
@@ -311,14 +368,16 @@ def _fit_and_predict(choices: _Choices, task: ResearchTask) -> list[str]:
 
 def safe_options(task: ResearchTask) -> dict[str, tuple[str, ...]]:
     """Options that a careful author of this task's solutions chooses among, for decisions with a wrong one."""
-    labels_wanted = task.kind != "binary"
-    return {
+    options = {
         "imputation": ("median", "mean", "most_frequent"),
-        "encoding": ("ordinal", "onehot", "drop_text"),
+        "encoding": ("ordinal", "onehot") if task.modality == "text" else ("ordinal", "onehot", "drop_text"),
         "regularisation": ("weak", "strong", "l1"),
         "target_transform": ("none",) if _is_classifier(task) else ("none", "log1p"),
-        "output": ("predictions",) if labels_wanted else ("probabilities",),
+        "output": ("probabilities",) if _wants_probability(task) else ("predictions",),
     }
+    if task.modality == "image":  # squares of hundreds of pixels fit into no memory
+        options["features"] = ("none", "select", "pca")
+    return options
 
 
 def repairs(choices: _Choices, task: ResearchTask) -> dict[str, str]:
