@@ -7,7 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
+from wmrl_env.sandbox import isolation
 from wmrl_env.tasks.metrics import get_metric
+
+WALLS = ["process"] + (["bubblewrap"] if isolation.bubblewrap_fault() is None else [])
+"""Isolations that work here."""
 
 
 def make_task_dir(root: Path, metric: str = "rmse", rows: int = 60, **settings: object) -> Path:
