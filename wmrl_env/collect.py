@@ -63,7 +63,7 @@ def collect(
     chosen = [tasks.get(task_id) for task_id in task_ids] if task_ids else tasks.list()
     planned = []
     for task in chosen:
-        sources = [*(reference_solutions(task) if references else ()), *draw_solutions(task, per_task, seed)]
+        sources = [*(next(reference_solutions(task)) if references else ()), *draw_solutions(task, per_task, seed)]
         planned.append([Submission(task.id, task.text, code) for code in dict.fromkeys(sources)])
     total, done = sum(map(len, planned)), 0
     store = store if isinstance(store, TransitionStore) else TransitionStore(store)

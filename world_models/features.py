@@ -24,7 +24,11 @@ __all__ = ["CODE_FEATURES", "TASK_FEATURE_NAMES", "code_features", "task_feature
 # --- tasks ------------------------------------------------------------------------------------------------------------
 
 _KINDS = ("binary", "multiclass", "regression", "counts")
-_METRICS = ("roc_auc", "log_loss", "accuracy", "macro_f1", "rmse", "mae", "rmsle", "poisson_deviance")
+_MODALITIES = ("tabular", "series", "text", "image")
+_METRICS = (
+    "roc_auc", "log_loss", "accuracy", "macro_f1", "quadratic_kappa", "r2", "rmse", "mae", "mape", "rmsle",
+    "poisson_deviance",
+)  # fmt: skip
 _FACTS = (
     "higher_is_better",
     "log_train_rows",
@@ -34,6 +38,7 @@ _FACTS = (
     "log_int_columns",
     "log_float_columns",
     "log_text_columns",
+    "log_prose_columns",
     "share_text",
     "any_missing_numeric",
     "any_missing_text",
@@ -61,22 +66,26 @@ _FACTS = (
 TASK_FEATURE_NAMES: tuple[str, ...] = (
     "recognised",
     *(f"kind={kind}" for kind in _KINDS),
+    *(f"modality={modality}" for modality in _MODALITIES),
     *(f"metric={metric}" for metric in _METRICS),
     *_FACTS,
 )
 
 _NUMBER = r"-?[\d.]+(?:e[+-]?\d+)?|nan|-?inf"
-_FIELD = re.compile(r"^(Kind|Metric|Limits|Classes): (.*)$", re.M)
+_FIELD = re.compile(r"^(Kind|Metric|Limits|Classes|Modality|Text): (.*)$", re.M)
 _TARGET = re.compile(rf"^Target range: ({_NUMBER}) to ({_NUMBER}), mean ({_NUMBER}), skew ({_NUMBER})\s*$", re.M)
 _ROWS = re.compile(r"^(train|test)\.csv: (\d+) rows, (\d+) columns\s*$", re.M)
 _COLUMN = re.compile(
-    rf"^.*: (int|float|text), missing ([\d.]+)%, unique (\d+)(?:, min ({_NUMBER}), max ({_NUMBER}))?", re.M
+    r"^.*?(?: \((\d+) columns\))?: (int|float|text), missing ([\d.]+)%, unique (\d+)"
+    rf"(?:, min ({_NUMBER}), max ({_NUMBER}))?",
+    re.M,
 )
 _LIMITS = re.compile(rf"({_NUMBER}) CPU seconds, ({_NUMBER}) MB")
 _CLASS = re.compile(r"(?:^|, )(.*?) ([01]\.\d+)(?=, |$)")
 
 
 class _Column(NamedTuple):
+    count: int  # many numbered ones share a line
     dtype: str
     missing: float
     unique: int
@@ -106,13 +115,15 @@ def task_features(task_text: str) -> np.ndarray:
     """
     fields = dict(_FIELD.findall(task_text))
     columns = [
-        _Column(dtype, _finite(missing) / 100, int(unique), _finite(low), _finite(high))
-        for dtype, missing, unique, low, high in _COLUMN.findall(task_text)
+        _Column(int(count or 1), dtype, _finite(missing) / 100, int(unique), _finite(low), _finite(high))
+        for count, dtype, missing, unique, low, high in _COLUMN.findall(task_text)
     ]
     values = dict.fromkeys(TASK_FEATURE_NAMES, 0.0)
     if fields.get("Kind") in _KINDS and columns:
         values["recognised"] = 1.0
         values[f"kind={fields['Kind']}"] = 1.0
+        values[f"modality={fields.get('Modality', 'tabular')}"] = 1.0
+        values["log_prose_columns"] = _log(len(fields["Text"].split(", "))) if "Text" in fields else 0.0
         metric, _, direction = fields.get("Metric", "").partition(" ")
         if metric in _METRICS:
             values[f"metric={metric}"] = 1.0
@@ -131,17 +142,19 @@ def task_features(task_text: str) -> np.ndarray:
 def _column_facts(columns: list[_Column], train_rows: int, test_rows: int) -> dict[str, float]:
     numeric = [column for column in columns if column.dtype != "text"]
     text = [column for column in columns if column.dtype == "text"]
-    complete = math.prod(1.0 - column.missing for column in columns)  # were they missing independently
+    complete = math.prod((1.0 - column.missing) ** column.count for column in columns)  # missing independently
+    counts = {dtype: sum(c.count for c in columns if c.dtype == dtype) for dtype in ("int", "float", "text")}
+    numbers, total = counts["int"] + counts["float"], sum(counts.values())
     return {
         "log_train_rows": _log(train_rows),
         "log_test_rows": _log(test_rows),
-        "log_int_columns": _log(sum(column.dtype == "int" for column in columns)),
-        "log_float_columns": _log(sum(column.dtype == "float" for column in columns)),
+        "log_int_columns": _log(counts["int"]),
+        "log_float_columns": _log(counts["float"]),
         "log_text_columns": _log(len(text)),
-        "share_text": len(text) / len(columns),
+        "share_text": len(text) / total,
         "any_missing_numeric": float(any(column.missing for column in numeric)),
         "any_missing_text": float(any(column.missing for column in text)),
-        "share_missing_numeric": sum(column.missing for column in numeric) / max(1, len(numeric)),
+        "share_missing_numeric": sum(column.count * column.missing for column in numeric) / max(1, numbers),
         "share_missing_text": sum(column.missing for column in text) / max(1, len(text)),
         "max_missing": max(column.missing for column in columns),
         "log_complete_rows": _log(complete * train_rows),
@@ -149,8 +162,8 @@ def _column_facts(columns: list[_Column], train_rows: int, test_rows: int) -> di
         "log_max_magnitude": max((_log(max(-column.low, column.high)) for column in numeric), default=0.0),
         "log_text_values": _log(sum(column.unique for column in text)),
         "max_log_text_unique": max((_log(column.unique) for column in text), default=0.0),
-        "fewer_than_ten_columns": float(len(columns) < 10),
-        "log_quadratic_cells": _log(train_rows * len(numeric) * (len(numeric) + 3) / 2),
+        "fewer_than_ten_columns": float(total < 10),
+        "log_quadratic_cells": _log(train_rows * numbers * (numbers + 3) / 2),
     }
 
 

@@ -51,6 +51,16 @@ def test_target_of_a_regression() -> None:
     assert facts["target_has_zero"] == 1.0 and facts["target_has_negative"] == 0.0 and facts["classes"] == 0.0
 
 
+def test_columns_that_share_a_line_count_each() -> None:
+    text = TASKS["clean"].replace(
+        "## Columns", "## Columns\np0..p63 (64 columns): int, missing 0.00%, unique 17, min 0, max 16"
+    )
+    before, after = named(TASKS["clean"]), named(text.replace("Kind:", "Modality: image\nKind:"))
+    assert 10 ** after["log_int_columns"] == pytest.approx(10 ** before["log_int_columns"] + 64, rel=1e-4)
+    assert after["fewer_than_ten_columns"] == 0.0
+    assert (before["modality=tabular"], after["modality=tabular"], after["modality=image"]) == (1.0, 0.0, 1.0)
+
+
 def test_classes_that_are_numbers() -> None:
     assert named(TASKS["clean"].replace("no 0.700, yes 0.300", "0 0.700, 1 0.300"))["numeric_classes"] == 1.0
 

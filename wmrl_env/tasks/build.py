@@ -9,6 +9,8 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +21,9 @@ from wmrl_env.tasks.sources import SOURCES, Source, fingerprint, prepare
 from wmrl_env.tasks.task import ID_COLUMN, ResearchTask
 
 _HERE = Path(__file__).parent
-_ENTRIES = 36
+_ENTRIES = 44
+_ROUND = 54  # solutions drawn at a time
+_ROUNDS = 4
 _SEED = 7
 
 
@@ -61,12 +65,16 @@ def write_card(source: Source) -> Path:
     return path
 
 
-def reference_solutions(task: ResearchTask) -> list[str]:
-    """Distinct sources of careful but varied authors, more than a leaderboard needs since some of them fail."""
+def reference_solutions(task: ResearchTask) -> Iterator[list[str]]:
+    """Rounds of distinct sources of careful but varied authors, without end since some of them fail."""
     from wmrl_env.pipeline import competent, render
 
     rng = np.random.default_rng(_SEED)
-    return list(dict.fromkeys(render(action, task) for action in competent(rng, task, _ENTRIES * 3 // 2)))
+    seen: set[str] = set()
+    while True:
+        drawn = dict.fromkeys(render(action, task) for action in competent(rng, task, _ROUND))
+        yield [code for code in drawn if code not in seen]
+        seen |= drawn.keys()
 
 
 def write_leaderboard(task: ResearchTask, workers: int) -> Path:
@@ -75,13 +83,21 @@ def write_leaderboard(task: ResearchTask, workers: int) -> Path:
 
     entries: list[tuple[float, str]] = []
     with Sandbox(workers=workers, warm_start=True) as sandbox:
-        sources = reference_solutions(task)
-        outcomes = sandbox.execute([Submission(task.id, task.text, code) for code in sources])
-    for code, outcome in zip(sources, outcomes, strict=True):
-        if outcome.metric_value is not None and len(entries) < _ENTRIES:
-            entries.append((outcome.metric_value, _name(code)))
-    if len(entries) < _ENTRIES:
-        raise RuntimeError(f"task {task.id!r}: only {len(entries)} of {len(sources)} reference solutions are valid")
+        for sources in islice(reference_solutions(task), _ROUNDS):
+            outcomes = sandbox.execute([Submission(task.id, task.text, code) for code in sources])
+            entries += [
+                (outcome.metric_value, _name(code))
+                for code, outcome in zip(sources, outcomes, strict=True)
+                if outcome.metric_value is not None
+            ]
+            if len(entries) >= _ENTRIES:
+                break
+        else:
+            raise RuntimeError(
+                f"task {task.id!r}: only {len(entries)} valid reference solutions of {_ROUNDS * _ROUND}, "
+                f"needed {_ENTRIES}: are its limits too tight?"
+            )
+    entries = entries[:_ENTRIES]
     entries.sort(reverse=task.higher_is_better)
     path = _HERE / "leaderboards" / f"{task.id}.csv"
     with path.open("w", encoding="utf-8", newline="") as file:
@@ -98,20 +114,21 @@ def _name(code: str) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("part", choices=["cards", "leaderboards"])
+    parser.add_argument("--task", action="append", help="Only this task; may be given several times.")
     parser.add_argument("--workers", type=int, default=2)
     args = parser.parse_args()
     if args.part == "cards":
         board = _HERE / "leaderboards"
         board.mkdir(exist_ok=True)
-        for source in SOURCES.values():
+        for source in (SOURCES[task_id] for task_id in args.task or SOURCES):
             print(write_card(source))
             if not (board / f"{source.id}.csv").exists():  # a task cannot be loaded without one
                 (board / f"{source.id}.csv").write_text("metric_value,solution\n0.5,to be built\n", encoding="utf-8")
         return
     from wmrl_env import tasks
 
-    for task in tasks.list():
-        print(write_leaderboard(task, args.workers))
+    for task_id in args.task or SOURCES:
+        print(write_leaderboard(tasks.get(task_id), args.workers), flush=True)
 
 
 if __name__ == "__main__":

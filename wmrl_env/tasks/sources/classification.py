@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-from wmrl_env.tasks.sources.base import Source, rdata
+from typing import TYPE_CHECKING
+
+from wmrl_env.tasks.sources.base import Source, drop, package_file, rdata
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["SOURCES"]
+
+
+def _segments() -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.read_csv(package_file("river", "river/datasets/segment.csv.zip"))
 
 
 SOURCES = (
@@ -44,5 +55,59 @@ SOURCES = (
         "Submit the probability of a good loan.",
         "binary", "roc_auc", "Class", rdata("modeldata", "lending_club"), "heldout",
         "Lending Club, R package modeldata", "MIT", max_rows=6000,
+    ),
+    Source(
+        "caravan",
+        "Buyers of caravan insurance",
+        "Predict which households buy a caravan insurance policy (about one in seventeen does) from the make-up of "
+        "their neighbourhood and the policies they hold. Submit the probability that they do.",
+        "binary", "roc_auc", "Purchase", rdata("ISLR", "Caravan"), "train",
+        "Sentient Machine Research, CoIL Challenge 2000, R package ISLR", "GPL-2",
+    ),
+    Source(
+        "attrition",
+        "Employees who leave",
+        "Predict which employees quit (about one in six). Submit the probability that they do; it is judged by how "
+        "well it is calibrated.",
+        "binary", "log_loss", "Attrition", rdata("modeldata", "attrition"), "train",
+        "IBM Watson Analytics Lab, R package modeldata", "MIT",
+    ),
+    Source(
+        "segment",
+        "What an image segment shows",
+        "Predict from measurements of colour and texture whether a patch of an outdoor photograph shows brickface, "
+        "sky, foliage, cement, window, path or grass.",
+        "multiclass", "accuracy", "category", _segments, "train",
+        "Vision Group, University of Massachusetts 1990 (UCI), Python package river", "BSD-3-Clause",
+    ),
+    Source(
+        "alevel",
+        "A-level grades in chemistry",
+        "Predict a pupil's A-level score in chemistry (0, 2, 4, 6, 8 or 10) from earlier school results. "
+        "Large errors are punished more than small ones.",
+        "multiclass", "quadratic_kappa", "score", rdata("mlmRev", "Chem97"), "train",
+        "Yang and Woodhouse 2001, R package mlmRev", "GPL-2", max_rows=6000, select=drop("student", "gcsecnt"),
+    ),
+    Source(
+        "plebiscite",
+        "Votes in the Chilean plebiscite of 1988",
+        "Predict how a person means to vote: yes (Y), no (N), undecided (U) or abstain (A).",
+        "multiclass", "macro_f1", "vote", rdata("carData", "Chile"), "train",
+        "FLACSO/Chile 1988, R package carData", "GPL-2",
+    ),
+    Source(
+        "cells",
+        "Well segmented cells",
+        "Predict whether the image of a cell was segmented well (WS) or poorly (PS) from the measurements that the "
+        "microscope's software made of it. Submit the probability of WS.",
+        "binary", "roc_auc", "class", rdata("modeldata", "cells"), "heldout",
+        "Hill et al. 2007, R package modeldata", "MIT", select=drop("case"),
+    ),
+    Source(
+        "leaf",
+        "Species of leaves",
+        "Predict the species of a plant from measurements of the shape and texture of one leaf.",
+        "multiclass", "macro_f1", "species", rdata("modeldata", "leaf_id_flavia"), "heldout",
+        "Wu et al. 2007 (Flavia), R package modeldata", "MIT",
     ),
 )  # fmt: skip
