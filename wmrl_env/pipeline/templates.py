@@ -271,7 +271,8 @@ def solution(choices: _Choices, task: ResearchTask) -> str:
     if choices["encoding"] != "drop_text":
         transformers.append(f"({'text' if text else _literal('passthrough')}, text_columns)")
         transformers += [
-            f"({words or _literal('passthrough')}, {_literal(name) if words else _literals([name])})" for name in prose
+            f"({'words' if words else _literal('passthrough')}, {_literal(name) if words else _literals([name])})"
+            for name in prose
         ]
     lines = [
         "import os",
@@ -303,6 +304,7 @@ def solution(choices: _Choices, task: ResearchTask) -> str:
         "",
         *_steps("numeric", numeric),
         *_steps("text", text),
+        *([f"words = {words}"] if words else []),
         f"columns = make_column_transformer({', '.join([*transformers, *(['sparse_threshold=0'] if words else [])])})",
         f"model = {model}",
         *([] if classifier or not logged else [_LOGGED_TARGET]),

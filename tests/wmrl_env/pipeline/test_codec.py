@@ -57,7 +57,7 @@ def test_draws_are_seeded_and_careful_ones_avoid_known_mistakes():
         for action in first:
             choices = pipeline.decode(action)
             assert choices["encoding"] != "none" and choices["imputation"] not in ("none", "drop_rows")
-            assert (choices["output"] == "probabilities") == (task.kind == "binary")
+            assert (choices["output"] == "probabilities") == (task.metric_object.prediction == "probability")
             if not task.classes:
                 assert choices["class_weight"] == "none"
     np.testing.assert_array_equal(
@@ -65,3 +65,43 @@ def test_draws_are_seeded_and_careful_ones_avoid_known_mistakes():
     )
     with pytest.raises(ValueError, match="care"):
         pipeline.competent(np.random.default_rng(0), ALL[0], 1, care=2)
+
+
+def choose(**wanted: str) -> list[int]:
+    return [
+        decision.options.index(wanted[decision.name]) if decision.name in wanted else 0
+        for decision in pipeline.DECISIONS
+    ]
+
+
+def test_prose_is_vectorised_or_left_to_fail():
+    foods = tasks.get("foods")
+    assert "TfidfVectorizer" in pipeline.render(choose(encoding="ordinal"), foods)
+    assert '(words, "review")' in pipeline.render(choose(encoding="onehot"), foods)
+    assert '("passthrough", ["review"])' in pipeline.render(choose(encoding="none"), foods)
+    assert '"review")' not in pipeline.render(choose(encoding="drop_text"), foods)
+    assert 'fillna("")' in pipeline.render(choose(imputation="mean"), foods)
+    assert "fillna" not in pipeline.render(choose(imputation="none"), foods)
+
+
+def test_times_become_a_trend_and_seasons():
+    code = pipeline.render(choose(), tasks.get("births"))
+    assert 'pd.to_datetime(frame.pop("date"))' in code and '"day_of_year"' in code
+    assert "to_datetime" not in pipeline.render(choose(), tasks.get("churn"))
+
+
+def test_labels_are_submitted_where_labels_are_wanted():
+    code = pipeline.render(choose(output="predictions"), tasks.get("device"))  # two classes, judged by accuracy
+    assert "prediction = output\n" in code
+    vote = pipeline.render(choose(output="predictions"), tasks.get("churn"))
+    assert 'prediction = (output == "Yes").astype(int)' in vote
+
+
+def test_careful_authors_leave_pixels_unsquared_and_prose_in():
+    polynomial = next(d for d in pipeline.DECISIONS if d.name == "features").options.index("polynomial")
+    column = [d.name for d in pipeline.DECISIONS].index("features")
+    assert polynomial not in pipeline.competent(np.random.default_rng(0), tasks.get("digits"), 200)[:, column]
+    encodings = {
+        pipeline.decode(a)["encoding"] for a in pipeline.competent(np.random.default_rng(0), tasks.get("foods"), 99)
+    }
+    assert encodings == {"ordinal", "onehot"}
