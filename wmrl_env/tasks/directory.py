@@ -1,163 +1,352 @@
-"""Tasks from a directory: one's own layout, MLE-bench's and MLE-Dojo's.
+"""Tasks from a directory: one's own layout, MLE-bench's and MLE-Dojo's, as ``docs/tasks.md`` describes them.
 
-=========  ====================  =====================  ================================================
-layout     public half           private half           text and leaderboard
-=========  ====================  =====================  ================================================
-own        ``public/``           ``private/``           ``task.json``, ``leaderboard.csv``
-MLE-bench  ``prepared/public/``  ``prepared/private/``  ``description.md``, ``leaderboard.csv``
-MLE-Dojo   ``data/public/``      ``data/private/``      ``info/description.txt``, ``*leaderboard*.csv``
-=========  ====================  =====================  ================================================
+=========  ====================  =====================  =============================  =============================
+layout     public half           private half           text                           leaderboard
+=========  ====================  =====================  =============================  =============================
+own        ``public/``           ``private/``           ``public/description.md``      ``leaderboard.csv``
+MLE-bench  ``prepared/public/``  ``prepared/private/``  ``description.md``             ``leaderboard.csv``
+MLE-Dojo   ``data/public/``      ``data/private/``      ``info/description.txt``       ``*leaderboard*.csv``
+=========  ====================  =====================  =============================  =============================
 
-The public half holds ``train.csv``, ``test.csv`` and ``sample_submission.csv``, the private half one CSV file with the
-id and target columns. ``task.json`` holds any of ``id``, ``title``, ``description``, ``metric``, ``kind``, ``target``,
-``id_column``, ``split``, ``time_limit_s``, ``memory_limit_mb``; keyword arguments of the loader override it, and stand
-in for it in the layouts that have none. Target and id columns default to what the sample submission names.
+``task.json`` beside them names the metric and whatever else is known; keyword arguments override it.
 """
 
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
+import logging
 import math
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, get_args
 
 from wmrl_env.tasks.grading import answers_file
-from wmrl_env.tasks.inventory import describe
+from wmrl_env.tasks.inventory import describe, sample_rows
+from wmrl_env.tasks.leakage import check_leakage
 from wmrl_env.tasks.metrics import METRICS, get_metric
-from wmrl_env.tasks.sources import fingerprint
-from wmrl_env.tasks.task import ResearchTask
+from wmrl_env.tasks.task import Kind, Modality, ResearchTask, Split
+from wmrl_env.tasks.validation import Findings, Tables, check_leaderboard, check_links, check_tables, read_table
 
-if TYPE_CHECKING:
-    import pandas as pd
+__all__ = ["SETTINGS", "Inspection", "TaskError", "inspect", "load"]
 
-__all__ = ["TaskError", "load"]
+_log = logging.getLogger(__name__)
 
 _HALVES = {"public": "private", "prepared/public": "prepared/private", "data/public": "data/private"}
-_DESCRIPTIONS = ("prepared/public/description.md", "public/description.md", "info/description.txt", "description.md")
-_KEYS = {
-    "id", "title", "description", "metric", "kind", "target", "id_column", "split", "time_limit_s", "memory_limit_mb",
+_DESCRIPTIONS = ("description.md", "description.txt", "info/description.txt", "info/description.md")
+_SCORES = ("metric_value", "score")
+# Of several leaderboards the private one counts: it is made of the whole test half.
+_BOARDS = ("leaderboard.csv", "private_leaderboard.csv", "public_leaderboard.csv")
+_TABLE_ENDINGS = re.compile(r"\.csv(\.(zip|gz|bz2|xz|zst))?", re.IGNORECASE)
+
+SETTINGS: dict[str, tuple[str, ...] | type] = {
+    "id": str, "title": str, "description": str, "metric": tuple(METRICS), "kind": get_args(Kind), "target": str,
+    "id_column": str, "split": get_args(Split), "modality": get_args(Modality), "text_columns": list,
+    "time_column": str, "origin": str, "licence": str, "time_limit_s": float, "memory_limit_mb": int,
 }  # fmt: skip
+"""Keys of ``task.json``, with the values or the type that each takes."""
 
 
 class TaskError(ValueError):
-    """A task directory is not usable; the message lists every fault found."""
+    """A task directory is not usable; the message lists every fault found, ``faults`` holds them one by one."""
+
+    def __init__(self, root: Path, faults: Iterable[str]) -> None:
+        self.faults = tuple(faults)
+        super().__init__(f"{root}: " + "; ".join(self.faults))
 
 
-def _halves(root: Path) -> tuple[Path, Path]:
-    for public, private in _HALVES.items():
-        if (root / public).is_dir():
-            return root / public, root / private
-    raise TaskError(f"{root} has none of the folders {', '.join(_HALVES)}: is it a task directory?")
+@dataclass
+class Inspection:
+    """What was found in a task directory.
 
+    Attributes:
+        task: the task, ``None`` where there are faults.
+        faults: why it cannot be used, all of them.
+        warnings: what deserves a look.
+        files: names of the public half's tables by role: ``"train"``, ``"test"``, ``"sample"``.
+        train_target: the target's name in the training table, which some competitions spell otherwise.
+    """
 
-def _leaderboard(root: Path) -> tuple[float, ...]:
-    values: list[float] = []
-    for path in sorted(root.glob("*leaderboard*.csv")) + sorted(root.glob("info/*leaderboard*.csv")):
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            for row in csv.DictReader(file):
-                text = next((row[name] for name in ("metric_value", "score", "Score") if row.get(name)), None)
-                if text is not None and math.isfinite(float(text)):
-                    values.append(float(text))
-    return tuple(values)
+    task: ResearchTask | None = None
+    faults: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    files: dict[str, str] = field(default_factory=dict)
+    train_target: str = ""
 
 
 def load(root: Path, **overrides: Any) -> ResearchTask:
-    """The task in a directory.
+    """The task in a directory. Warnings are logged.
 
     Args:
         root: the directory.
-        overrides: any key of ``task.json``.
+        overrides: any key of ``task.json``; ``leaderboard``: metric values, or the path of a CSV file with them.
 
     Raises:
         TaskError: the directory is not a usable task; every fault is listed, not the first only.
         TypeError: an unknown override.
     """
-    import pandas as pd
+    found = inspect(root, **overrides)
+    if found.task is None:
+        raise TaskError(root, found.faults)
+    for warning in found.warnings:
+        _log.warning("%s: %s", root, warning)
+    return found.task
 
-    if unknown := overrides.keys() - _KEYS:
-        raise TypeError(f"unknown task settings {sorted(unknown)}; known: {sorted(_KEYS)}")
-    root = root.expanduser().resolve()
-    public, private = _halves(root)
-    settings = _settings(root, public) | overrides
-    leaderboard, answers = _leaderboard(root), answers_file(private)
-    _require(root, _missing(settings, public, private, leaderboard))
 
-    train, test, labels = (pd.read_csv(path) for path in (public / "train.csv", public / "test.csv", answers))
-    target, id_column = settings["target"], settings["id_column"]
-    _require(root, _inconsistent(train, test, labels, target, id_column))
+def inspect(root: Path, **overrides: Any) -> Inspection:
+    """Look at a directory as :func:`load` does, and say everything that is wrong with it.
+
+    Raises:
+        TypeError: an unknown override.
+    """
+    board = overrides.pop("leaderboard", None)
+    if unknown := overrides.keys() - SETTINGS.keys():
+        raise TypeError(f"unknown task settings {sorted(unknown)}; known: {sorted([*SETTINGS, 'leaderboard'])}")
+    root = Path(root).expanduser().resolve()
+    found = Inspection()
+    findings = Findings(found.faults, found.warnings)
+    halves = next(
+        ((root / public, root / private) for public, private in _HALVES.items() if (root / public).is_dir()), None
+    )
+    if halves is None:
+        what = f"has none of the folders {', '.join(_HALVES)}: is it a task directory?"
+        found.faults.append(what if root.is_dir() else "is no directory")
+        return found
+    public, private = halves
+
+    settings = _settings(root, findings) | overrides
+    paths = _tables(root, public, private, findings)
+    check_links(root, public, private, findings)
+    named = _names(paths.get("sample"), settings, findings)
+    _check_settings(named, findings)
+    leaderboard = _leaderboard(root, public.parent, board, findings)
+    metric = METRICS.get(str(named.get("metric")))
+    if leaderboard:
+        check_leaderboard(leaderboard, metric, findings)
+    if not {"train", "test", "sample", "labels"} <= paths.keys() or not {"target", "id_column"} <= named.keys():
+        return found
+
+    target, id_column = str(named["target"]), str(named["id_column"])
+    tables = Tables.read(paths, target, id_column, public, findings)
+    if tables is None:
+        return found
+    check_tables(tables, metric, named, findings)
+    check_leakage(tables, str(named.get("time_column", "")), findings)
+    found.files = {role: paths[role].name for role in ("train", "test", "sample")}
+    found.train_target = tables.train_target
+    if not found.faults:
+        found.task = _task(root, public, private, named, tables, leaderboard)
+    return found
+
+
+def _task(
+    root: Path, public: Path, private: Path, settings: Mapping[str, Any], tables: Tables, leaderboard: tuple[float, ...]
+) -> ResearchTask:
     metric = get_metric(settings["metric"])
     labelled = metric.prediction in ("probability", "label")
-    classes = tuple(sorted(train[target].astype(str).unique())) if labelled else ()
-    kind = "regression" if not labelled else "binary" if len(classes) == 2 else "multiclass"
-    description = next((root / name for name in _DESCRIPTIONS if (root / name).exists()), None)
-    found = {"kind": kind, "description": description.read_text(encoding="utf-8") if description else ""}
+    classes = tuple(sorted(tables.train[tables.target].dropna().unique())) if labelled else ()
+    texts = tuple(settings.get("text_columns", ()))
+    defaults = {
+        "id": root.name,
+        "title": root.name,
+        "split": "train",
+        "description": _description(root, public),
+        "kind": "regression" if not labelled else "binary" if len(classes) == 2 else "multiclass",
+        "modality": "text" if texts else "series" if settings.get("time_column") else "tabular",
+    }
     return ResearchTask(
-        **(found | settings),
+        **(defaults | settings | {"text_columns": texts}),
         classes=classes,
         higher_is_better=metric.higher_is_better,
-        public_dir=public,
-        private_dir=private,
+        public_dir=public.resolve(),
+        private_dir=private.resolve(),
         leaderboard=leaderboard,
-        inventory=describe(train, test, target, id_column, classes),
-        fingerprint=fingerprint(public.parent),
+        inventory=_inventory(tables, classes),
+        sample_rows=sample_rows(tables.train.rename(columns={tables.target: tables.train_target})),
+        fingerprint=_fingerprint(public, private),
     )
 
 
-def _require(root: Path, faults: list[str]) -> None:
-    if faults:
-        raise TaskError(f"{root}: " + "; ".join(faults))
+def _inventory(tables: Tables, classes: tuple[str, ...]) -> str:
+    """The inventory, headed by the names that files and target go by in this competition."""
+    train = tables.shared_train(bool(classes))
+    lines = [
+        f"{standard} is called {tables.name(role)} here"
+        for role, standard in (("train", "train.csv"), ("test", "test.csv"), ("sample", "sample_submission.csv"))
+        if tables.name(role) != standard
+    ]
+    if tables.train_target != tables.target:
+        lines.append(f"{tables.target} is called {tables.train_target} in {tables.name('train')}")
+    return "\n".join([*lines, describe(train, tables.test, tables.target, tables.id_column, classes)])
 
 
-def _settings(root: Path, public: Path) -> dict[str, Any]:
-    """What the directory says of its task, by key of ``task.json``."""
-    settings: dict[str, Any] = {"id": root.name, "title": root.name, "split": "train"}
-    sample = next(iter(sorted(public.glob("sample*ubmission*.csv"))), None)
-    if sample is not None:
-        with sample.open(encoding="utf-8-sig", newline="") as file:
-            header = next(csv.reader(file), [])
-        if len(header) == 2:
-            settings |= {"id_column": header[0], "target": header[1]}
-    if (root / "task.json").exists():
-        settings |= json.loads((root / "task.json").read_text(encoding="utf-8"))
+def _description(root: Path, public: Path) -> str:
+    places = [folder / name for folder in (public, root, public.parent) for name in _DESCRIPTIONS]
+    path = next((place for place in places if place.is_file()), None)
+    return path.read_text(encoding="utf-8-sig", errors="replace").strip() if path else ""
+
+
+def _settings(root: Path, findings: Findings) -> dict[str, Any]:
+    """What ``task.json`` says."""
+    path = root / "task.json"
+    if not path.exists():
+        return {}
+    try:
+        settings = json.loads(path.read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError) as error:
+        findings.fault(f"task.json is not JSON: {error}")
+        return {}
+    if not isinstance(settings, dict):
+        findings.fault(f"task.json must hold an object, got {type(settings).__name__}")
+        return {}
+    if unknown := settings.keys() - SETTINGS.keys():
+        findings.fault(f"task.json has unknown keys {sorted(unknown)}; known: {', '.join(SETTINGS)}")
+    return {key: value for key, value in settings.items() if key in SETTINGS}
+
+
+def _check_settings(settings: dict[str, Any], findings: Findings) -> None:
+    """Name what is not of its kind, and leave it out."""
+    if "metric" not in settings:
+        findings.fault(f"metric is not set: put it into task.json, one of {', '.join(METRICS)}")
+    for key, value in list(settings.items()):
+        wanted = SETTINGS[key]
+        if isinstance(wanted, tuple):
+            good, expected = isinstance(value, str) and value in wanted, f"one of {', '.join(wanted)}"
+        elif wanted is list:
+            good = isinstance(value, list | tuple) and all(isinstance(item, str) for item in value)
+            expected = "a list of column names"
+        elif wanted is str:
+            good, expected = isinstance(value, str) and (bool(value) or key not in ("id", "target")), "a string"
+        else:
+            number = isinstance(value, int | wanted) and not isinstance(value, bool)
+            good = number and math.isfinite(value) and value > 0
+            expected = "a whole number above 0" if wanted is int else "a number above 0"
+        if not good:
+            findings.fault(f"{key} must be {expected}, got {value!r}")
+            del settings[key]
+
+
+def _names(sample: Path | None, settings: dict[str, Any], findings: Findings) -> dict[str, Any]:
+    """The settings, with id and target column where they do not say: the two that the sample submission has."""
+    if sample is None or {"id_column", "target"} <= settings.keys():
+        return settings
+    try:
+        header = list(read_table(sample, nrows=0).columns)
+    except (OSError, ValueError):
+        return settings  # reading it in full names the fault
+    if len(header) == 2:
+        return {"id_column": header[0], "target": header[1]} | settings
+    findings.fault(
+        f"{sample.name} has the columns {', '.join(header)}: one id and one target are wanted; tasks with several "
+        "targets are not supported (or name id_column and target in task.json)"
+    )
     return settings
 
 
-def _missing(settings: dict[str, Any], public: Path, private: Path, leaderboard: tuple[float, ...]) -> list[str]:
-    """Faults that show before any data are read."""
-    faults = [f"{public.name}/{name} is missing" for name in ("train.csv", "test.csv") if not (public / name).exists()]
-    if extra := settings.keys() - _KEYS:
-        faults.append(f"task.json has unknown keys {sorted(extra)}")
-    if settings.get("metric") not in METRICS:
-        faults.append(f"metric must be one of {', '.join(METRICS)}, got {settings.get('metric')!r}")
-    faults += [f"{key} is not set" for key in ("id_column", "target") if key not in settings]
-    if answers_file(private) is None:
-        faults.append(f"{private} must hold labels.csv, or one CSV file with the labels")
-    if not leaderboard:
-        faults.append("no leaderboard: a CSV file with a column metric_value or score is needed")
-    return faults
-
-
-def _inconsistent(
-    train: pd.DataFrame, test: pd.DataFrame, labels: pd.DataFrame, target: str, id_column: str
-) -> list[str]:
-    """Faults of the data themselves."""
-    wanted = {"train.csv": (train, (target, id_column)), "test.csv": (test, (id_column,))}
-    wanted["labels"] = (labels, (target, id_column))
-    faults = [
-        f"{name} lacks column {column!r}"
-        for name, (frame, columns) in wanted.items()
-        for column in columns
-        if column not in frame.columns
+def _tables(root: Path, public: Path, private: Path, findings: Findings) -> dict[str, Path]:
+    """The task's tables by role, zipped or not."""
+    files = [path for path in sorted(public.iterdir()) if path.is_file() and _TABLE_ENDINGS.search(path.name)]
+    stems = {path: _TABLE_ENDINGS.sub("", path.name).lower() for path in files}
+    samples = [
+        path for path, stem in stems.items() if re.search(r"sample.*(submission|entry)|submission.*sample", stem)
     ]
-    if target in test.columns:
-        faults.append(f"test.csv shows the target {target!r}")
-    if faults:
-        return faults
-    if set(test[id_column]) != set(labels[id_column]):
-        faults.append("test.csv and the labels have different ids")
-    if labels[target].isna().any():
-        faults.append("some labels are missing")
-    if labels[target].nunique() < 2:
-        faults.append("all labels are equal, so that every metric is constant")
-    return faults
+    rest = [path for path in files if path not in samples]
+    paths: dict[str, Path] = {}
+    for role, expected, candidates in (
+        ("train", "train.csv", _called("train", rest, stems)),
+        ("test", "test.csv", _called("test", rest, stems)),
+        ("sample", "sample_submission.csv", samples),
+    ):
+        if len(candidates) == 1:
+            paths[role] = candidates[0]
+        elif candidates:
+            names = ", ".join(path.name for path in candidates)
+            findings.fault(f"{_relative(public, root)} has several files for {expected}: {names}; keep one")
+        else:
+            findings.fault(f"{_relative(public, root)}/{expected} is missing")
+    answers = answers_file(private) if private.is_dir() else None
+    if answers is not None:
+        paths["labels"] = answers
+    else:
+        found = ", ".join(sorted(path.name for path in private.glob("*"))) if private.is_dir() else "no such folder"
+        findings.fault(
+            f"{_relative(private, root)}/labels.csv is missing, and there is no single CSV file in its place: found "
+            f"{found or 'nothing'}"
+        )
+    return paths
+
+
+def _called(word: str, files: list[Path], stems: dict[Path, str]) -> list[Path]:
+    """Files of exactly this name, else those whose name has it as a word, such as ``cs-training.csv``."""
+    exact = [path for path in files if stems[path] == word]
+    return exact[:1] or [path for path in files if re.search(rf"(^|[^a-z]){word}(ing)?([^a-z]|$)", stems[path])]
+
+
+def _leaderboard(root: Path, data: Path, given: Any, findings: Findings) -> tuple[float, ...]:
+    if given is not None and not isinstance(given, str | Path):
+        return tuple(float(value) for value in given)
+    path = _board(root, data) if given is None else Path(given)
+    if path is None:
+        findings.fault(f"no leaderboard: {root.name}/leaderboard.csv with a column {' or '.join(_SCORES)} is missing")
+        return ()
+    try:
+        values = tuple(_scores(path))
+    except (OSError, ValueError, csv.Error) as error:
+        findings.fault(f"{path.name} is no leaderboard: {error}")
+        return ()
+    if not values:
+        findings.fault(f"{path.name} is empty: a percentile needs scores")
+    return values
+
+
+def _scores(path: Path) -> Iterator[float]:
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        rows = csv.DictReader(file)
+        by_name = {name.strip().lower(): name for name in rows.fieldnames or ()}
+        column = next((by_name[name] for name in _SCORES if name in by_name), None)
+        if column is None:
+            raise ValueError(f"no column {' or '.join(_SCORES)}, found {', '.join(by_name) or 'nothing'}")
+        for row in rows:
+            text = (row[column] or "").strip()
+            if not text:  # teams without a valid submission have no score
+                continue
+            try:
+                value = float(text)
+            except ValueError:
+                value = math.nan
+            if not math.isfinite(value):
+                raise ValueError(f"line {rows.line_num} holds {text!r}, which is no number")
+            yield value
+
+
+def _board(root: Path, data: Path) -> Path | None:
+    folders = (root, root / "info", data, *sorted(path for path in root.glob("*leaderboard*") if path.is_dir()))
+    boards = [path for folder in dict.fromkeys(folders) for path in sorted(folder.glob("*.csv"))]
+    boards = [path for path in boards if "leaderboard" in str(path.relative_to(root)).lower()]
+
+    def rank(path: Path) -> int:
+        name = path.name.lower()
+        # leaderboard/private.csv is as good as private_leaderboard.csv
+        name = name if "leaderboard" in name else name.replace(".csv", "_leaderboard.csv")
+        return _BOARDS.index(name) if name in _BOARDS else len(_BOARDS)
+
+    return min(boards, key=rank, default=None)
+
+
+def _fingerprint(public: Path, private: Path) -> str:
+    """Hash of both halves: tables by content, other files (such as pictures) by name and size."""
+    digest = hashlib.sha256()
+    for half in (public, private):
+        for path in sorted(path for path in half.rglob("*") if path.is_file()):
+            digest.update(f"{half.name}/{path.relative_to(half).as_posix()}\0{path.stat().st_size}\0".encode())
+            if _TABLE_ENDINGS.search(path.name):
+                with path.open("rb") as file:
+                    digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()[:16]
+
+
+def _relative(path: Path, root: Path) -> str:
+    return path.relative_to(root).as_posix()
