@@ -1,4 +1,4 @@
-"""Record real outcomes of codec solutions: what world models are trained on."""
+"""Record real outcomes of solutions, by the codec and in free form: what world models are trained on."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from pathlib import Path
 
 import numpy as np
 
-from wmrl_env import pipeline, tasks
+from wmrl_env import pipeline, scripts, tasks
 from wmrl_env.sandbox import Sandbox
 from wmrl_env.tasks.build import reference_solutions
 from world_models.outcomes import Submission
 from world_models.store import TransitionStore
 
-__all__ = ["collect", "draw_solutions"]
+__all__ = ["collect", "draw_scripts", "draw_solutions"]
 
 # From careless to careful authors: an agent in training passes through all of them.
 _CARE = (0.0, 0.6, 0.9, 1.0, 1.0)
 _BATCH = 12  # solutions of each task between two writes
+_FLAWED = 0.6  # share of scripts whose author makes a mistake
 
 
 def draw_solutions(task: tasks.ResearchTask, count: int, seed: int) -> list[str]:
@@ -31,6 +32,17 @@ def draw_solutions(task: tasks.ResearchTask, count: int, seed: int) -> list[str]
     return list(found)[:count]
 
 
+def draw_scripts(task: tasks.ResearchTask, count: int, seed: int) -> list[str]:
+    """``count`` distinct scripts for a task; the same seed gives the same list, longer ones extend it."""
+    rng = np.random.default_rng([seed, 1, *task.id.encode()])
+    mistakes = list(scripts.MISTAKES)
+    found: dict[str, None] = {}
+    while len(found) < count:
+        mistake = mistakes[rng.integers(len(mistakes))] if rng.random() < _FLAWED else ""
+        found.setdefault(scripts.write(rng, task, mistake))
+    return list(found)
+
+
 def _rounds(per_task: Sequence[list[Submission]]) -> Iterator[list[Submission]]:
     """Batches with a few solutions of each task, so that an interrupted collection is balanced."""
     for start in range(0, max(map(len, per_task)), _BATCH):
@@ -41,6 +53,7 @@ def collect(
     store: TransitionStore | str | Path,
     *,
     per_task: int = 350,
+    scripts_per_task: int = 0,
     references: bool = True,
     task_ids: Sequence[str] | None = None,
     workers: int = 2,
@@ -48,13 +61,14 @@ def collect(
     sandbox: Sandbox | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> TransitionStore:
-    """Execute codec solutions of each task and record their outcomes.
+    """Execute solutions of each task and record their outcomes.
 
     Interrupted, it resumes: what the sandbox's cache knows is not run again.
 
     Args:
         store: where outcomes go.
-        per_task: solutions drawn for each task.
+        per_task: codec solutions drawn for each task.
+        scripts_per_task: free-form scripts drawn for each task.
         references: run those of its leaderboard as well.
         task_ids: default all shipped tasks.
         sandbox: default a warm-started one with ``workers`` workers.
@@ -64,8 +78,11 @@ def collect(
     planned = []
     for task in chosen:
         sources = [*(next(reference_solutions(task)) if references else ()), *draw_solutions(task, per_task, seed)]
+        sources += draw_scripts(task, scripts_per_task, seed)
         planned.append([Submission(task.id, task.text, code) for code in dict.fromkeys(sources)])
     total, done = sum(map(len, planned)), 0
+    if progress is not None:
+        progress(done, total)
     store = store if isinstance(store, TransitionStore) else TransitionStore(store)
     runner = sandbox or Sandbox(workers, warm_start=True)
     try:

@@ -41,6 +41,6 @@ def test_an_interrupted_collection_goes_on_where_it_stopped(tmp_path):
             )
         executed = sandbox.executions
         store = collect(tmp_path / "a.sqlite", **toy, per_task=4, sandbox=sandbox)
-        assert seen == [(3, 3)] and executed == 3 and sandbox.executions == 4
+        assert seen == [(0, 3), (3, 3)] and executed == 3 and sandbox.executions == 4
     assert len(store) == 4
     assert len(TransitionStore(tmp_path / "a.sqlite")) == 4

@@ -13,6 +13,8 @@ from wmrl_env.cli.console import note
 
 __all__ = ["app", "main"]
 
+_INTERRUPTED = 130
+
 app = typer.Typer(
     name="wmrl",
     no_args_is_help=True,
@@ -60,6 +62,17 @@ def main() -> None:
     except (ImportError, OSError, KeyError, ValueError) as error:
         if debug:
             raise
-        message = error.args[0] if isinstance(error, KeyError) and error.args else error
-        note(f"wmrl: {message}")
+        note(f"wmrl: {_message(error)}")
         sys.exit(2)
+    except SystemExit as end:
+        if end.code == _INTERRUPTED:
+            note("interrupted; the same command goes on where it stopped")
+        raise
+
+
+def _message(error: Exception) -> str:
+    if isinstance(error, KeyError) and error.args:
+        return str(error.args[0])  # str() of a KeyError is quoted
+    if isinstance(error, OSError) and error.filename:
+        return f"{error.strerror}: {error.filename}"
+    return str(error)

@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 __all__ = ["Advance", "AsJson", "Seed", "emit", "note", "progress"]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
-Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
+Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of everything random.")]
 
 
 class Advance(Protocol):

@@ -27,18 +27,27 @@ def collect(
         "runs/outcomes.sqlite"
     ),
     parquet: Annotated[Path | None, typer.Option(help="Parquet file to export everything to, too.")] = None,
-    per_task: Annotated[int, typer.Option(min=1, help="Solutions drawn for each task.")] = 350,
+    per_task: Annotated[int, typer.Option(min=0, help="Pipeline solutions drawn for each task, beside its references.")] = 350,
+    scripts: Annotated[int, typer.Option(min=0, help="Free-form scripts drawn for each task.")] = 0,
     task: Annotated[list[str] | None, typer.Option(help="Task id; may be given several times. Default: all.")] = None,
     workers: Annotated[int, typer.Option(min=1, help="Solutions that run at once.")] = 2,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Execute pipeline solutions for real and record what happens. Interrupted, it goes on where it stopped."""
+    """Execute solutions for real and record what happens. Interrupted, it goes on where it stopped."""
     from wmrl_env.collect import collect
 
     with (
         progress("executing", "solutions") as advance,
-        collect(out, per_task=per_task, task_ids=task, workers=workers, seed=seed, progress=advance) as store,
+        collect(
+            out,
+            per_task=per_task,
+            scripts_per_task=scripts,
+            task_ids=task,
+            workers=workers,
+            seed=seed,
+            progress=advance,
+        ) as store,
     ):
         if parquet is not None:
             store.to_parquet(parquet)

@@ -72,6 +72,8 @@ def report(
     """Write the HTML report of a demo's result."""
     from wmrl_env.report import write_picture, write_report
 
+    if not result.exists():
+        raise FileNotFoundError(f"no result at {result}: `wmrl demo` writes one")
     loaded = json.loads(result.read_text(encoding="utf-8"))
     write_report(loaded, report)
     if picture is not None:

@@ -55,7 +55,7 @@ class DemoConfig:
     seconds: float = 36.0
     seeds: int = 3
     seed: int = 0
-    tasks: str | tuple[str, ...] = "heldout"
+    tasks: str | tuple[str, ...] = ("lending", "interest", "doctor")
     max_turns: int = 1
     reward: RewardKind = "improvement"
     world_model: str = "learned"

@@ -48,9 +48,10 @@ def test_unknown_option_is_exit_code_2(monkeypatch: pytest.MonkeyPatch) -> None:
     assert call(monkeypatch, "tasks", "--no-such-option") == 2
 
 
-def test_interrupt_is_exit_code_130(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupt_is_exit_code_130(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     def interrupted(*args: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("wmrl_env.tasks.list", interrupted)
     assert call(monkeypatch, "tasks") == 130
+    assert "goes on where it stopped" in capsys.readouterr().err
