@@ -55,7 +55,7 @@ def facts_of(task: ResearchTask) -> Facts:
     for name, count, dtype, missing, unique, rest in _LINE.findall(task.inventory.partition("## Columns")[2]):
         span = _RANGE.search(rest)
         columns.append(
-            Column(name, dtype, float(missing) > 0, int(unique), bool(span) and float(span[1]) >= 0, int(count or 1))
+            Column(name, dtype, float(missing) > 0, int(unique), span is not None and float(span[1]) >= 0, int(count or 1))
         )
     single = [column for column in columns if column.count == 1]
     special = {*task.text_columns, task.time_column}

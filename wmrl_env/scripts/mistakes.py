@@ -97,7 +97,7 @@ def _undefined_name(draft: Draft, parts: Parts) -> None:
 
 @_mistake
 def _name_bound_in_a_branch(draft: Draft, parts: Parts) -> None:
-    parts["save"].insert(0, "if len(pred) == 0:\n    threshold = 0.5".split("\n")[0])
+    parts["save"].insert(0, "if len(pred) == 0:")
     parts["save"].insert(1, "    threshold = 0.5")
     parts["save"].insert(2, 'print("Threshold:", threshold)')
 
@@ -185,12 +185,9 @@ def _used_after_drop(draft: Draft, parts: Parts) -> None:
 
 
 @_mistake
-def _dropped_from_both(draft: Draft, parts: Parts) -> None:
-    target = draft.task.target
-    parts["features"].insert(
-        0, f'for frame in ({draft.train}, {draft.test}):\n    frame["log_target"] = 0'.split("\n")[0]
-    )
-    parts["features"].insert(1, f'    frame["scaled"] = frame["{target}"]')
+def _target_of_test_rows(draft: Draft, parts: Parts) -> None:
+    parts["features"].insert(0, f"for frame in ({draft.train}, {draft.test}):")
+    parts["features"].insert(1, f'    frame["scaled"] = frame["{draft.task.target}"]')
 
 
 # --- values ---
@@ -325,6 +322,11 @@ def _singular_matrix(draft: Draft, parts: Parts) -> None:
 # --- files ---
 
 
+def _submission(draft: Draft, ids: str, end: str = "") -> list[str]:
+    frame = f'pd.DataFrame({{"{draft.task.id_column}": {ids}, "{draft.task.target}": pred}})'
+    return [f"submission = {frame}", f'submission{end}.to_csv(os.environ["SUBMISSION_PATH"], index=False)']
+
+
 @_mistake
 def _wrong_path(draft: Draft, parts: Parts) -> None:
     folder = draft.pick("", "/kaggle/input/competition/", "../input/", "./data/", "input/")
@@ -376,18 +378,12 @@ def _index_written(draft: Draft, parts: Parts) -> None:
 
 @_mistake
 def _constant_id(draft: Draft, parts: Parts) -> None:
-    parts["save"] = [
-        f'submission = pd.DataFrame({{"{draft.task.id_column}": {draft.pick("0", "1", f"{draft.test}.shape[0]")}, "{draft.task.target}": pred}})',
-        'submission.to_csv(os.environ["SUBMISSION_PATH"], index=False)',
-    ]  # fmt: skip
+    parts["save"] = _submission(draft, draft.pick("0", "1", f"{draft.test}.shape[0]"))
 
 
 @_mistake
 def _counted_id(draft: Draft, parts: Parts) -> None:
-    parts["save"] = [
-        f'submission = pd.DataFrame({{"{draft.task.id_column}": range({draft.pick("len(pred)", "1, len(pred) + 1")}), "{draft.task.target}": pred}})',
-        'submission.to_csv(os.environ["SUBMISSION_PATH"], index=False)',
-    ]  # fmt: skip
+    parts["save"] = _submission(draft, draft.pick("range(len(pred))", "range(1, len(pred) + 1)"))
 
 
 @_mistake
@@ -409,10 +405,8 @@ def _missing_predictions(draft: Draft, parts: Parts) -> None:
 
 @_mistake
 def _part_of_the_rows(draft: Draft, parts: Parts) -> None:
-    parts["save"] = [
-        f'submission = pd.DataFrame({{"{draft.task.id_column}": {draft.test}["{draft.task.id_column}"], "{draft.task.target}": pred}})',
-        f'submission.{draft.pick("head(100)", "dropna().iloc[:-1]", "sample(frac=0.5, random_state=0)")}.to_csv(os.environ["SUBMISSION_PATH"], index=False)',
-    ]  # fmt: skip
+    some = draft.pick(".head(100)", ".dropna().iloc[:-1]", ".sample(frac=0.5, random_state=0)")
+    parts["save"] = _submission(draft, f'{draft.test}["{draft.task.id_column}"]', some)
 
 
 # --- time and memory ---
@@ -423,11 +417,8 @@ def _grid_too_large(draft: Draft, parts: Parts) -> None:
     draft.use("from sklearn.model_selection import GridSearchCV")
     kind = "Classifier" if draft.facts.classifies else "Regressor"
     draft.use(f"from sklearn.ensemble import GradientBoosting{kind}")
-    _replace(
-        parts["fit"],
-        re.escape(draft.model.call),
-        f'GridSearchCV(GradientBoosting{kind}(), {{"n_estimators": [200, 400, 800], "max_depth": [3, 5, 7], "learning_rate": [0.01, 0.05, 0.1]}}, cv=5)',
-    )
+    grid = '{"n_estimators": [200, 400, 800], "max_depth": [3, 5, 7], "learning_rate": [0.01, 0.1]}'
+    _replace(parts["fit"], re.escape(draft.model.call), f"GridSearchCV(GradientBoosting{kind}(), {grid}, cv=5)")
 
 
 @_mistake

@@ -115,20 +115,17 @@ class Draft:
     def features(self) -> list[str]:
         """Defines y, X and X_test, of numbers only."""
         target, row_id = self.task.target, self.task.id_column
-        lines = [
-            self.pick(
-                f'y = {self.train}["{target}"]',
-                f'y = {self.train}["{target}"].copy()',
-                f'y = {self.train}["{target}"].values',
-            )
-        ]
+        column = f'{self.train}["{target}"]'
+        lines = [f"y = {column}{self.pick('', '', '', '', '.copy()', '.copy()', '.values')}"]
         if self.logged:
             self.use("import numpy as np")
             lines = [f'y = np.log1p({self.train}["{target}"])']
         lines += [
             f'X = {self.train}.drop(columns=["{target}", "{row_id}"])' if self.often(0.6)
             else f'X = {self.train}.drop(["{row_id}", "{target}"], axis=1)',
-            f'X_test = {self.test}.drop(columns=["{row_id}"])' if self.often(0.6) else f'X_test = {self.test}.drop("{row_id}", axis=1)',
+            f'X_test = {self.test}.drop(columns=["{row_id}"])'
+            if self.often(0.6)
+            else f'X_test = {self.test}.drop("{row_id}", axis=1)',
         ]  # fmt: skip
         if self.task.time_column:
             lines += self._seasons()
@@ -179,8 +176,9 @@ class Draft:
         """Missing values filled, strings encoded."""
         numbers = self.pick("num_cols", "numeric_features", "numeric_cols")
         strings = self.pick("cat_cols", "categorical_features", "object_cols")
+        others = self.pick('exclude="number"', 'exclude=["number"]')
         lines = [
-            f'{strings} = X.select_dtypes({self.pick("exclude=[" + chr(34) + "number" + chr(34) + "]", "exclude=" + chr(34) + "number" + chr(34))}).columns.tolist()',
+            f"{strings} = X.select_dtypes({others}).columns.tolist()",
             f"{numbers} = [c for c in X.columns if c not in {strings}]",
         ]  # fmt: skip
         how = self.pick("fillna", "fillna", "imputer", "constant")
@@ -226,7 +224,8 @@ class Draft:
         if style == "ordinal":
             self.use("from sklearn.preprocessing import OrdinalEncoder")
             return [
-                f'X[{strings}], X_test[{strings}] = X[{strings}].fillna("missing"), X_test[{strings}].fillna("missing")',
+                f'X[{strings}] = X[{strings}].fillna("missing")',
+                f'X_test[{strings}] = X_test[{strings}].fillna("missing")',
                 'encoder = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)',
                 f"X[{strings}] = encoder.fit_transform(X[{strings}])",
                 f"X_test[{strings}] = encoder.transform(X_test[{strings}])",
@@ -243,7 +242,8 @@ class Draft:
             self.use("import numpy as np")
             return [
                 'encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)',
-                f"hot, hot_test = encoder.fit_transform(X[{strings}].astype(str)), encoder.transform(X_test[{strings}].astype(str))",
+                f"hot = encoder.fit_transform(X[{strings}].astype(str))",
+                f"hot_test = encoder.transform(X_test[{strings}].astype(str))",
                 f"X = np.hstack([X.drop(columns={strings}).values, hot])",
                 f"X_test = np.hstack([X_test.drop(columns={strings}).values, hot_test])",
             ]
@@ -257,8 +257,9 @@ class Draft:
         name = self.pick("TfidfVectorizer", "TfidfVectorizer", "CountVectorizer")
         self.use(f"from {module} import {name}")
         grams = self.pick("", "ngram_range=(1, 2), ", 'analyzer="char_wb", ngram_range=(2, 4), ')
+        size = self.pick(300, 500, 1000, 2000, 3000)
         lines += [
-            f"vectorizer = {name}({grams}max_features={self.pick(300, 500, 1000, 2000, 3000)}, min_df={self.pick(2, 3, 5)})",
+            f"vectorizer = {name}({grams}max_features={size}, min_df={self.pick(2, 3, 5)})",
             "words = vectorizer.fit_transform(text_of(X))",
             "words_test = vectorizer.transform(text_of(X_test))",
         ]
@@ -330,7 +331,7 @@ class Draft:
             if not self.task.text_columns
             else "y = np.asarray(y)",
             "fold_preds = []",
-            f"for fold, (tr, va) in enumerate(kf.split(X, y)):",
+            "for fold, (tr, va) in enumerate(kf.split(X, y)):",
             f"    model = {call}",
             "    model.fit(X[tr], y[tr])",
             f"    fold_preds.append(model.{method}(X_test){column})",
