@@ -50,7 +50,7 @@ def test_import_is_light(statement: str) -> None:
 def test_plain_install_pulls_no_extra() -> None:
     core = {Requirement(text).name for text in PYPROJECT["project"]["dependencies"]}
     assert core.isdisjoint({"ray", "trl", "mujoco", "metaworld", "stable-baselines3"})
-    for extra in ("data", "sb3", "rllib", "trl", "embodied", "docs", "dev"):
+    for extra in ("data", "ray", "sb3", "rllib", "trl", "embodied", "docs", "dev"):
         assert PYPROJECT["project"]["optional-dependencies"][extra]
 
 
@@ -62,6 +62,7 @@ def test_constraints_pin_every_direct_dependency_of_core_and_dev() -> None:
         *project["dependencies"],
         *project["optional-dependencies"]["dev"],
         *project["optional-dependencies"]["data"],
+        *project["optional-dependencies"]["ray"],
         *project["optional-dependencies"]["sb3"],
     ]
     names = {Requirement(text).name.lower() for text in wanted} - {"wmrl"}

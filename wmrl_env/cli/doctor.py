@@ -18,6 +18,7 @@ _CORE = ("wmrl", "gymnasium", "torch", "numpy", "scipy", "scikit-learn", "pandas
 _EXTRAS = {
     "data": ("mlxtend", "river", "scikit-image"),
     "sb3": ("stable-baselines3", "sb3-contrib"),
+    "ray": ("ray",),
     "rllib": ("ray",),
     "trl": ("trl",),
     "embodied": ("metaworld", "mujoco"),

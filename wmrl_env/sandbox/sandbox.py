@@ -137,25 +137,13 @@ class Sandbox:
     def _run(self, task: ResearchTask, code: str, key: str, begun: int) -> Outcome:
         reason = ""
         for _ in range(_ATTEMPTS):
-            worker = None
             try:
-                worker = self._take(begun)
-                report, folder = worker.run(
-                    task.id,
-                    code,
-                    cpu_s=task.time_limit_s,
-                    wall_s=self.wall_factor * task.time_limit_s,
-                    memory_mb=task.memory_limit_mb,
-                )
-                result = _judge(task, report, folder, worker.scrub)
+                result = self._execute_once(task, code, begun)
             except (WorkerLost, OSError) as error:
                 reason = str(error)
-                if worker is not None:
-                    self._discard(worker)
                 if begun != self._closings:
                     return ungraded("the sandbox was closed", "sandbox")
                 continue
-            self._give_back(worker, begun)
             with self._lock:
                 self.executions += 1
                 self.cpu_seconds += result.seconds
@@ -163,6 +151,37 @@ class Sandbox:
                 self._cache.put(key, result)
             return _outcome(task, result)
         return ungraded(f"the sandbox failed {_ATTEMPTS} times: {reason}", "sandbox")
+
+    def _execute_once(self, task: ResearchTask, code: str, begun: int) -> Result:
+        """Run one solution.
+
+        Raises:
+            WorkerLost, OSError: the outcome is unknown.
+        """
+        worker = self._take(begun)
+        try:
+            report, folder = worker.run(
+                task.id,
+                code,
+                cpu_s=task.time_limit_s,
+                wall_s=self.wall_factor * task.time_limit_s,
+                memory_mb=task.memory_limit_mb,
+            )
+            result = _judge(task, report, folder, worker.scrub)
+        except (WorkerLost, OSError):
+            self._discard(worker)
+            raise
+        self._give_back(worker, begun)
+        return result
+
+    def run(self, task: ResearchTask, code: str) -> Result:
+        """Run one solution of a task whose files are here; no cache, no retry.
+
+        Raises:
+            WorkerLost, OSError: the outcome is unknown.
+        """
+        self._data_dirs[task.id] = task.public_dir
+        return self._execute_once(task, code, self._closings)
 
     def _take(self, begun: int) -> Worker:
         """A worker that can read all tasks seen so far.
