@@ -19,7 +19,7 @@ import json
 import logging
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
@@ -143,7 +143,7 @@ def inspect(root: Path, **overrides: Any) -> Inspection:
 
 
 def _task(
-    root: Path, public: Path, private: Path, settings: Mapping[str, Any], tables: Tables, leaderboard: tuple[float, ...]
+    root: Path, public: Path, private: Path, settings: dict[str, Any], tables: Tables, leaderboard: tuple[float, ...]
 ) -> ResearchTask:
     metric = get_metric(settings["metric"])
     labelled = metric.prediction in ("probability", "label")

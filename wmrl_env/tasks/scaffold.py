@@ -126,10 +126,10 @@ def _models() -> Iterator[tuple[str, list[str] | None, Any]]:
     for columns in (["age"], ["sex"], ["bmi"], ["bp"], ["s5"], ["bmi", "bp"], ["bmi", "s5"], ["bmi", "bp", "s5"]):
         yield f"least squares on {' and '.join(columns)}", columns, LinearRegression()
     yield "least squares", None, LinearRegression()
-    for alpha in (1, 100, 300, 1000):
-        yield f"ridge {alpha}", None, make_pipeline(StandardScaler(), Ridge(alpha))
-    for alpha in (0.5, 2, 8, 16):
-        yield f"lasso {alpha}", None, make_pipeline(StandardScaler(), Lasso(alpha))
+    for alpha in (1.0, 100.0, 300.0, 1000.0):
+        yield f"ridge {alpha:g}", None, make_pipeline(StandardScaler(), Ridge(alpha))
+    for alpha in (0.5, 2.0, 8.0, 16.0):
+        yield f"lasso {alpha:g}", None, make_pipeline(StandardScaler(), Lasso(alpha))
     for count in (1, 2, 4, 8, 16, 32, 64):
         yield f"{count} nearest neighbours", None, make_pipeline(StandardScaler(), KNeighborsRegressor(count))
     for cost in (1, 10, 100):
