@@ -13,34 +13,33 @@ MLE-Dojo   ``data/public/``      ``data/private/``      ``info/description.txt``
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import json
 import logging
 import math
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
-from wmrl_env.tasks.grading import answers_file
 from wmrl_env.tasks.inventory import describe, sample_rows
+from wmrl_env.tasks.layouts import (
+    HALVES,
+    TABLE_ENDINGS,
+    column_names,
+    find_tables,
+    halves,
+    read_description,
+    read_leaderboard,
+)
 from wmrl_env.tasks.leakage import check_leakage
 from wmrl_env.tasks.metrics import METRICS, get_metric
 from wmrl_env.tasks.task import Kind, Modality, ResearchTask, Split
-from wmrl_env.tasks.validation import Findings, Tables, check_leaderboard, check_links, check_tables, read_table
+from wmrl_env.tasks.validation import Findings, Tables, check_leaderboard, check_links, check_tables
 
 __all__ = ["SETTINGS", "Inspection", "TaskError", "inspect", "load"]
 
 _log = logging.getLogger(__name__)
-
-_HALVES = {"public": "private", "prepared/public": "prepared/private", "data/public": "data/private"}
-_DESCRIPTIONS = ("description.md", "description.txt", "info/description.txt", "info/description.md")
-_SCORES = ("metric_value", "score")
-# Of several leaderboards the private one counts: it is made of the whole test half.
-_BOARDS = ("leaderboard.csv", "private_leaderboard.csv", "public_leaderboard.csv")
-_TABLE_ENDINGS = re.compile(r"\.csv(\.(zip|gz|bz2|xz|zst))?", re.IGNORECASE)
 
 SETTINGS: dict[str, tuple[str, ...] | type] = {
     "id": str, "title": str, "description": str, "metric": tuple(METRICS), "kind": get_args(Kind), "target": str,
@@ -108,28 +107,28 @@ def inspect(root: Path, **overrides: Any) -> Inspection:
     root = Path(root).expanduser().resolve()
     found = Inspection()
     findings = Findings(found.faults, found.warnings)
-    halves = next(
-        ((root / public, root / private) for public, private in _HALVES.items() if (root / public).is_dir()), None
-    )
-    if halves is None:
-        what = f"has none of the folders {', '.join(_HALVES)}: is it a task directory?"
+    found_halves = halves(root)
+    if found_halves is None:
+        what = f"has none of the folders {', '.join(HALVES)}: is it a task directory?"
         found.faults.append(what if root.is_dir() else "is no directory")
         return found
-    public, private = halves
+    public, private = found_halves
 
     settings = _settings(root, findings) | overrides
-    paths = _tables(root, public, private, findings)
+    paths = find_tables(root, public, private, findings)
     check_links(root, public, private, findings)
-    named = _names(paths.get("sample"), settings, findings)
+    named = column_names(paths.get("sample"), settings, findings)
     _check_settings(named, findings)
-    leaderboard = _leaderboard(root, public.parent, board, findings)
+    leaderboard = read_leaderboard(root, public.parent, board, findings)
     metric = METRICS.get(str(named.get("metric")))
     if leaderboard:
         check_leaderboard(leaderboard, metric, findings)
-    if not {"train", "test", "sample", "labels"} <= paths.keys() or not {"target", "id_column"} <= named.keys():
+    target, id_column = str(named.get("target", "")), str(named.get("id_column", ""))
+    if not target or not id_column:
         return found
-
-    target, id_column = str(named["target"]), str(named["id_column"])
+    if target == id_column:
+        findings.fault(f"id_column and target are both {target!r}: they must be two columns")
+        return found
     tables = Tables.read(paths, target, id_column, public, findings)
     if tables is None:
         return found
@@ -153,7 +152,7 @@ def _task(
         "id": root.name,
         "title": root.name,
         "split": "train",
-        "description": _description(root, public),
+        "description": read_description(root, public),
         "kind": "regression" if not labelled else "binary" if len(classes) == 2 else "multiclass",
         "modality": "text" if texts else "series" if settings.get("time_column") else "tabular",
     }
@@ -181,12 +180,6 @@ def _inventory(tables: Tables, classes: tuple[str, ...]) -> str:
     if tables.train_target != tables.target:
         lines.append(f"{tables.target} is called {tables.train_target} in {tables.name('train')}")
     return "\n".join([*lines, describe(train, tables.test, tables.target, tables.id_column, classes)])
-
-
-def _description(root: Path, public: Path) -> str:
-    places = [folder / name for folder in (public, root, public.parent) for name in _DESCRIPTIONS]
-    path = next((place for place in places if place.is_file()), None)
-    return path.read_text(encoding="utf-8-sig", errors="replace").strip() if path else ""
 
 
 def _settings(root: Path, findings: Findings) -> dict[str, Any]:
@@ -229,124 +222,13 @@ def _check_settings(settings: dict[str, Any], findings: Findings) -> None:
             del settings[key]
 
 
-def _names(sample: Path | None, settings: dict[str, Any], findings: Findings) -> dict[str, Any]:
-    """The settings, with id and target column where they do not say: the two that the sample submission has."""
-    if sample is None or {"id_column", "target"} <= settings.keys():
-        return settings
-    try:
-        header = list(read_table(sample, nrows=0).columns)
-    except (OSError, ValueError):
-        return settings  # reading it in full names the fault
-    if len(header) == 2:
-        return {"id_column": header[0], "target": header[1]} | settings
-    findings.fault(
-        f"{sample.name} has the columns {', '.join(header)}: one id and one target are wanted; tasks with several "
-        "targets are not supported (or name id_column and target in task.json)"
-    )
-    return settings
-
-
-def _tables(root: Path, public: Path, private: Path, findings: Findings) -> dict[str, Path]:
-    """The task's tables by role, zipped or not."""
-    files = [path for path in sorted(public.iterdir()) if path.is_file() and _TABLE_ENDINGS.search(path.name)]
-    stems = {path: _TABLE_ENDINGS.sub("", path.name).lower() for path in files}
-    samples = [
-        path for path, stem in stems.items() if re.search(r"sample.*(submission|entry)|submission.*sample", stem)
-    ]
-    rest = [path for path in files if path not in samples]
-    paths: dict[str, Path] = {}
-    for role, expected, candidates in (
-        ("train", "train.csv", _called("train", rest, stems)),
-        ("test", "test.csv", _called("test", rest, stems)),
-        ("sample", "sample_submission.csv", samples),
-    ):
-        if len(candidates) == 1:
-            paths[role] = candidates[0]
-        elif candidates:
-            names = ", ".join(path.name for path in candidates)
-            findings.fault(f"{_relative(public, root)} has several files for {expected}: {names}; keep one")
-        else:
-            findings.fault(f"{_relative(public, root)}/{expected} is missing")
-    answers = answers_file(private) if private.is_dir() else None
-    if answers is not None:
-        paths["labels"] = answers
-    else:
-        found = ", ".join(sorted(path.name for path in private.glob("*"))) if private.is_dir() else "no such folder"
-        findings.fault(
-            f"{_relative(private, root)}/labels.csv is missing, and there is no single CSV file in its place: found "
-            f"{found or 'nothing'}"
-        )
-    return paths
-
-
-def _called(word: str, files: list[Path], stems: dict[Path, str]) -> list[Path]:
-    """Files of exactly this name, else those whose name has it as a word, such as ``cs-training.csv``."""
-    exact = [path for path in files if stems[path] == word]
-    return exact[:1] or [path for path in files if re.search(rf"(^|[^a-z]){word}(ing)?([^a-z]|$)", stems[path])]
-
-
-def _leaderboard(root: Path, data: Path, given: Any, findings: Findings) -> tuple[float, ...]:
-    if given is not None and not isinstance(given, str | Path):
-        return tuple(float(value) for value in given)
-    path = _board(root, data) if given is None else Path(given)
-    if path is None:
-        findings.fault(f"no leaderboard: {root.name}/leaderboard.csv with a column {' or '.join(_SCORES)} is missing")
-        return ()
-    try:
-        values = tuple(_scores(path))
-    except (OSError, ValueError, csv.Error) as error:
-        findings.fault(f"{path.name} is no leaderboard: {error}")
-        return ()
-    if not values:
-        findings.fault(f"{path.name} is empty: a percentile needs scores")
-    return values
-
-
-def _scores(path: Path) -> Iterator[float]:
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        rows = csv.DictReader(file)
-        by_name = {name.strip().lower(): name for name in rows.fieldnames or ()}
-        column = next((by_name[name] for name in _SCORES if name in by_name), None)
-        if column is None:
-            raise ValueError(f"no column {' or '.join(_SCORES)}, found {', '.join(by_name) or 'nothing'}")
-        for row in rows:
-            text = (row[column] or "").strip()
-            if not text:  # teams without a valid submission have no score
-                continue
-            try:
-                value = float(text)
-            except ValueError:
-                value = math.nan
-            if not math.isfinite(value):
-                raise ValueError(f"line {rows.line_num} holds {text!r}, which is no number")
-            yield value
-
-
-def _board(root: Path, data: Path) -> Path | None:
-    folders = (root, root / "info", data, *sorted(path for path in root.glob("*leaderboard*") if path.is_dir()))
-    boards = [path for folder in dict.fromkeys(folders) for path in sorted(folder.glob("*.csv"))]
-    boards = [path for path in boards if "leaderboard" in str(path.relative_to(root)).lower()]
-
-    def rank(path: Path) -> int:
-        name = path.name.lower()
-        # leaderboard/private.csv is as good as private_leaderboard.csv
-        name = name if "leaderboard" in name else name.replace(".csv", "_leaderboard.csv")
-        return _BOARDS.index(name) if name in _BOARDS else len(_BOARDS)
-
-    return min(boards, key=rank, default=None)
-
-
 def _fingerprint(public: Path, private: Path) -> str:
     """Hash of both halves: tables by content, other files (such as pictures) by name and size."""
     digest = hashlib.sha256()
     for half in (public, private):
         for path in sorted(path for path in half.rglob("*") if path.is_file()):
             digest.update(f"{half.name}/{path.relative_to(half).as_posix()}\0{path.stat().st_size}\0".encode())
-            if _TABLE_ENDINGS.search(path.name):
+            if TABLE_ENDINGS.search(path.name):
                 with path.open("rb") as file:
                     digest.update(hashlib.file_digest(file, "sha256").digest())
     return digest.hexdigest()[:16]
-
-
-def _relative(path: Path, root: Path) -> str:
-    return path.relative_to(root).as_posix()

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Findings", "Tables", "check_leaderboard", "check_links", "check_tables", "read_table"]
 
 _FEW_ENTRIES = 10
+_WHAT = {"test": "test rows", "sample": "the sample submission", "labels": "the labels"}
 _LOWER = {"roc_auc": 0.0, "accuracy": 0.0, "macro_f1": 0.0, "quadratic_kappa": -1.0}
 _UPPER = {"roc_auc": 1.0, "accuracy": 1.0, "macro_f1": 1.0, "quadratic_kappa": 1.0, "r2": 1.0}
 
@@ -75,7 +76,7 @@ class Tables:
     def read(
         cls, paths: dict[str, Path], target: str, id_column: str, public: Path, findings: Findings
     ) -> Tables | None:
-        """All four, or ``None`` where one cannot be read or lacks a column."""
+        """All four, or ``None`` where one is missing, cannot be read or lacks a column; ids are checked in any case."""
         frames: dict[str, pd.DataFrame] = {}
         for role, path in paths.items():
             try:
@@ -86,13 +87,16 @@ class Tables:
         if train_target and train_target != target:
             frames["train"] = read_table(paths["train"], dtype={train_target: str, id_column: str})
             frames["train"] = frames["train"].rename(columns={train_target: target})
+        if "test" in frames and target in frames["test"].columns:
+            findings.fault(f"{paths['test'].name} shows the target {target!r}")
+            frames["test"] = frames["test"].drop(columns=target)
         wanted = {
             "train": (target,),
             "test": (id_column,),
             "sample": (id_column, target),
             "labels": (id_column, target),
         }
-        complete = len(frames) == len(paths)
+        complete = frames.keys() == wanted.keys()
         for role, frame in frames.items():
             for column in wanted[role]:
                 if column not in frame.columns:
@@ -101,9 +105,15 @@ class Tables:
             if frame.empty:
                 complete = False
                 findings.fault(f"{paths[role].name} has no rows")
-        if "test" in frames and target in frames["test"].columns:
-            complete = False
-            findings.fault(f"{paths['test'].name} shows the target {target!r}")
+        _check_ids(
+            {
+                role: frame[id_column]
+                for role, frame in frames.items()
+                if role != "train" and id_column in frame.columns
+            },
+            paths,
+            findings,
+        )
         if not complete:
             return None
         return cls(paths, **frames, target=target, id_column=id_column, train_target=train_target, public=public)
@@ -169,31 +179,32 @@ def check_leaderboard(values: tuple[float, ...], metric: Metric | None, findings
 
 def check_tables(tables: Tables, metric: Metric | None, settings: Mapping[str, Any], findings: Findings) -> None:
     """All that the tables must agree on among themselves, with the metric and with the settings."""
-    _check_ids(tables, findings)
     _check_columns(tables, settings, findings)
     _check_labels(tables, metric, settings.get("kind"), findings)
 
 
-def _check_ids(tables: Tables, findings: Findings) -> None:
-    ids = {role: getattr(tables, role)[tables.id_column] for role in ("test", "sample", "labels")}
+def _check_ids(ids: Mapping[str, pd.Series], paths: Mapping[str, Path], findings: Findings) -> None:
+    """Ids of test rows, sample submission and labels: each there, each once, the same everywhere."""
     for role, column in ids.items():
+        where = f"{paths[role].name} ({_WHAT[role]})"
         if column.isna().any():
-            findings.fault(f"{tables.name(role)} has {column.isna().sum()} rows without {tables.id_column!r}")
+            findings.fault(f"{where} has {column.isna().sum()} rows without {column.name!r}")
         if column.dropna().duplicated().any():
             repeated = column[column.duplicated()].iloc[0]
-            findings.fault(f"{tables.name(role)} has duplicate ids in {tables.id_column!r}, such as {repeated}")
+            findings.fault(f"{where} has duplicate ids in {column.name!r}, such as {repeated}")
+    if "test" not in ids:
+        return
     expected = set(ids["test"].dropna())
-    for role in ("sample", "labels"):
+    for role in ids.keys() - {"test"}:
         found = set(ids[role].dropna())
         if found != expected:
-            odd = sorted(found ^ expected)
             findings.fault(
-                f"{tables.name(role)} ({'the labels' if role == 'labels' else 'the sample submission'}) and "
-                f"{tables.name('test')} have different ids: {len(found - expected)} only in the first, "
-                f"{len(expected - found)} only in the second, such as {_some(odd)}"
+                f"{paths[role].name} ({_WHAT[role]}) and {paths['test'].name} have different ids: "
+                f"{len(found - expected)} only in the first, {len(expected - found)} only in the second, such as "
+                f"{_some(sorted(found ^ expected))}"
             )
     if any(value != "0" and value.startswith("0") and value.isdigit() for value in expected):
-        findings.warn(f"{tables.id_column!r} has leading zeros, which a solution loses when it reads ids as numbers")
+        findings.warn(f"{ids['test'].name!r} has leading zeros, which a solution loses when it reads ids as numbers")
 
 
 def _check_columns(tables: Tables, settings: Mapping[str, Any], findings: Findings) -> None:
@@ -266,6 +277,8 @@ def _check_labels(tables: Tables, metric: Metric | None, kind: str | None, findi
         _check_classes(tables, metric, labels, known, findings)
         if kind not in (None, "binary", "multiclass") or (metric.prediction == "probability" and kind == "multiclass"):
             findings.fault(f"kind {kind!r} does not go with metric {metric.name!r}")
+        if kind == "binary" and metric.prediction == "label" and known.nunique() != 2:
+            findings.fault(f"kind 'binary' needs two classes, but {tables.target!r} has {known.nunique()}")
         if metric.name == "quadratic_kappa":
             whole = np.concatenate([numbers, train_numbers])
             if not np.all(np.isfinite(whole) & (whole == np.floor(whole))):

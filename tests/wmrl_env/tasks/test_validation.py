@@ -159,11 +159,15 @@ FAULTS: dict[str, tuple[str, Damage, str]] = {
         edit("public/sample_submission.csv", lambda f: f.iloc[:-1]),
         "sample_submission.csv (the sample submission) and test.csv have different ids",
     ),
-    "ids twice in test": ("rmse", edit("public/test.csv", lambda f: f.iloc[[0, *range(20)]]), "test.csv has duplicate"),
+    "ids twice in test": (
+        "rmse",
+        edit("public/test.csv", lambda f: f.iloc[[0, *range(20)]]),
+        "test.csv (test rows) has duplicate",
+    ),
     "ids twice in labels": (
         "rmse",
         edit("private/labels.csv", lambda f: f.iloc[[0, *range(20)]]),
-        "labels.csv has duplicate ids in 'row_id', such as 40",
+        "labels.csv (the labels) has duplicate ids in 'row_id', such as 40",
     ),
     "no id": ("rmse", put("public/sample_submission.csv", "row_id,y\n,1\n"), "rows without 'row_id'"),
     "missing labels": ("rmse", relabel(lambda y: y.where(y.index > 1)), "labels.csv has 2 missing labels"),
@@ -238,6 +242,12 @@ FAULTS: dict[str, tuple[str, Damage, str]] = {
         "labels.csv spells labels otherwise than train.csv",
     ),
     "kind of counts": ("rmse", settings(kind="counts"), "kind 'counts' needs whole numbers"),
+    "kind of two": (
+        "accuracy",
+        lambda root: [settings(kind="binary")(root), everywhere(lambda y: y.where(y.index % 3 > 0, "c"))(root)],
+        "kind 'binary' needs two classes, but 'y' has 3",
+    ),
+    "one column for both": ("rmse", settings(id_column="y"), "id_column and target are both 'y'"),
     "kind of classes": ("rmse", settings(kind="binary"), "kind 'binary' does not go with metric 'rmse'"),
     "kind of numbers": ("roc_auc", settings(kind="regression"), "kind 'regression' does not go with"),
     "no time": ("rmse", settings(time_limit_s=0), "time_limit_s must be a number above 0, got 0"),
@@ -290,6 +300,16 @@ def test_all_faults_are_listed_at_once(tmp_path: Path) -> None:
     assert found.task is None
     for case in cases:
         assert any(FAULTS[case][2] in fault for fault in found.faults), (case, found.faults)
+
+
+def test_what_is_missing_hides_no_other_fault(tmp_path: Path) -> None:
+    root = make_task_dir(tmp_path / "toy")
+    cases = ["no train", "ids of sample", "ids twice in labels", "target's name in test", "no memory"]
+    for case in cases:
+        FAULTS[case][1](root)
+    faults = inspect(root).faults
+    for case in cases:
+        assert any(FAULTS[case][2] in fault for fault in faults), (case, faults)
 
 
 @pytest.mark.parametrize("metric", [metric for metric in METRICS if metric != "quadratic_kappa"])
