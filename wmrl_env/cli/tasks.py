@@ -77,9 +77,10 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Show one task as an agent sees it, and where its data come from."""
+    from wmrl_env import tasks
     from wmrl_env.envs.resolve import resolve_task
 
-    task = resolve_task(task_id)
+    task = resolve_task(task_id) if Path(task_id).is_dir() else tasks.get(task_id)
     facts = Table(show_header=False)
     board = sorted(task.leaderboard, reverse=task.higher_is_better)
     for name, value in (

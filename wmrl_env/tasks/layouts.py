@@ -96,7 +96,11 @@ def read_description(root: Path, public: Path) -> str:
 def read_leaderboard(root: Path, data: Path, given: Any, findings: Findings) -> tuple[float, ...]:
     """The reference scores: those given, else of a file that is given, else of the directory's."""
     if given is not None and not isinstance(given, str | Path):
-        return tuple(float(value) for value in given)
+        values = tuple(float(value) for value in given)
+        if not values or not all(map(math.isfinite, values)):
+            findings.fault("the leaderboard that was given must hold finite numbers, at least one")
+            return ()
+        return values
     path = _board(root, data) if given is None else Path(given)
     if path is None:
         findings.fault(f"no leaderboard: {root.name}/leaderboard.csv with a column {' or '.join(_SCORES)} is missing")

@@ -67,7 +67,7 @@ def test_show_a_folder(tmp_path: Path) -> None:
     root = make_task_dir(tmp_path / "toy", origin="A survey", licence="CC0")
     output = run("show", str(root))
     assert "A survey" in output and "CC0" in output and "# toy" in output
-    with pytest.raises(ValueError, match="neither a directory nor known"):
+    with pytest.raises(KeyError, match="unknown task 'nonesuch'"):
         run("show", "nonesuch")
 
 

@@ -178,6 +178,9 @@ def test_overrides_win(tmp_path: Path) -> None:
     task = ResearchTask.from_directory(root, title="New", metric="mae", leaderboard=tmp_path / "scores.csv")
     assert (task.title, task.metric, task.leaderboard) == ("New", "mae", (1.0, 2.0))
     assert ResearchTask.from_directory(root, leaderboard=[3, 4]).leaderboard == (3.0, 4.0)
+    for useless in ([], [float("nan")]):
+        with pytest.raises(TaskError, match="must hold finite numbers"):
+            ResearchTask.from_directory(root, leaderboard=useless)
 
 
 @pytest.mark.parametrize(
@@ -209,6 +212,13 @@ def test_byte_order_marks_are_no_part_of_names(tmp_path: Path) -> None:
     assert task.id_column == "row_id"
     (tmp_path / "submission.csv").write_bytes((task.public_dir / "sample_submission.csv").read_bytes())
     assert grade(tmp_path / "submission.csv", task) > 0
+
+
+def test_a_submission_of_any_name_is_the_sample(mle_bench: Path) -> None:
+    public = mle_bench / "prepared/public"
+    (public / "sampleSubmission.csv").rename(public / "gender_submission.csv")
+    task = ResearchTask.from_directory(mle_bench, metric="accuracy")
+    assert "sample_submission.csv is called gender_submission.csv here" in task.text
 
 
 def test_not_a_task_directory(tmp_path: Path) -> None:
