@@ -10,7 +10,7 @@ import pytest
 
 from wmrl_env import tasks
 from wmrl_env.sandbox import Sandbox
-from wmrl_env.tasks.build import baseline
+from wmrl_env.tasks.build import plain_solutions
 from wmrl_env.tasks.grading import InvalidSubmission, grade
 from wmrl_env.tasks.sources import SOURCES, halves, task_dir
 from world_models.outcomes import Status, Submission
@@ -101,18 +101,21 @@ def test_grading_orders_a_perfect_a_shuffled_a_constant_and_a_broken_submission(
 
 
 @pytest.fixture(scope="module")
-def baselines():
-    """Outcome of each task's baseline, really run."""
+def sandbox():
     with Sandbox(2, warm_start=True) as sandbox:
-        outcomes = sandbox.execute([Submission(task.id, task.text, baseline(task)) for task in ALL])
-    return dict(zip(IDS, outcomes, strict=True))
+        yield sandbox
 
 
 @every_task
-def test_a_baseline_lands_in_the_middle_third_of_its_leaderboard(task, baselines):
-    outcome = baselines[task.id]
-    assert outcome.status is Status.VALID, outcome.feedback
-    assert 1 / 3 <= task.percentile(outcome.metric_value) <= 2 / 3
+def test_a_plain_solution_lands_in_the_middle_third_of_the_leaderboard(task, sandbox):
+    percentiles = {}
+    for name, code in plain_solutions(task).items():
+        (outcome,) = sandbox.execute([Submission(task.id, task.text, code)])
+        if outcome.status is Status.VALID:
+            percentiles[name] = task.percentile(outcome.metric_value)
+            if 1 / 3 <= percentiles[name] <= 2 / 3:
+                return
+    pytest.fail(f"{task.id}: {percentiles}")
 
 
 def test_the_suite_fits_on_a_small_disk():

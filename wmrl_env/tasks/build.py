@@ -77,6 +77,29 @@ def reference_solutions(task: ResearchTask) -> Iterator[list[str]]:
         seen |= drawn.keys()
 
 
+def plain_solutions(task: ResearchTask) -> dict[str, str]:
+    """Sources by name of what anybody would try first."""
+    from wmrl_env.pipeline import DECISIONS, render
+
+    output = "probabilities" if task.metric_object.prediction == "probability" else "predictions"
+    common = {"imputation": "median", "encoding": "ordinal", "capacity": "medium", "output": output}
+    recipes: dict[str, dict[str, str]] = {
+        "linear": {"model": "linear", "encoding": "onehot", "scaling": "standard"},
+        "neighbours": {"model": "neighbors", "scaling": "standard"},
+        "tree": {"model": "tree", "regularisation": "strong"},
+        "three trees": {"model": "tree", "regularisation": "strong", "ensembling": "bagging"},
+        "forest": {"model": "random_forest", "capacity": "small"},
+        "boosted trees": {"model": "gradient_boosting", "capacity": "small", "regularisation": "strong"},
+        "boosted histograms": {"model": "hist_boosting", "capacity": "small", "regularisation": "strong"},
+    }
+
+    def action(recipe: dict[str, str]) -> list[int]:
+        chosen = common | recipe
+        return [d.options.index(chosen.get(d.name, d.options[0])) for d in DECISIONS]
+
+    return {name: render(action(recipe), task) for name, recipe in recipes.items()}
+
+
 def write_leaderboard(task: ResearchTask, workers: int) -> Path:
     from wmrl_env.sandbox import Sandbox
     from world_models.outcomes import Submission

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 from collections.abc import Callable
@@ -201,6 +202,19 @@ FAULTS: dict[str, tuple[str, Damage, str]] = {
         lambda root: (root / "public/test.csv").rename(root / "public/test.csv.zip"),
         "test.csv.zip is no readable CSV file",
     ),
+    "broken gzip": (
+        "rmse",
+        lambda root: (
+            (root / "public/test.csv.gz").write_bytes(gzip.compress(b"row_id,x\n" * 99)[:-30] + b"\0" * 30)
+            and (root / "public/test.csv").unlink()
+        ),
+        "test.csv.gz is no readable CSV file",
+    ),
+    "broken xz": (
+        "rmse",
+        lambda root: (root / "public/test.csv").rename(root / "public/test.csv.xz"),
+        "test.csv.xz is no readable CSV file",
+    ),
     "several targets": (
         "rmse",
         edit("public/sample_submission.csv", lambda f: f.assign(z=1)),
@@ -389,6 +403,16 @@ def test_a_class_that_is_never_shown_is_a_warning(tmp_path: Path) -> None:
     found = inspect(root)
     assert found.task is not None and found.task.classes == ("a", "b")
     assert any("labels.csv has classes that train.csv never shows: c" in warning for warning in found.warnings)
+
+
+def test_files_that_are_no_tables_are_no_fault(tmp_path: Path) -> None:
+    root = make_task_dir(tmp_path / "toy")
+    for name in ("a.csv", "a.zip", "a.gz", "a.xz", "a.json", "a.jsonl", "a.parquet", "a.npy", "a.txt", "a.png"):
+        (root / "public" / name).write_bytes(bytes(range(256)))
+    (root / "public/b.json").write_text('{"a": [1, {"b": 2}], "c": "d"}')
+    (root / "public/c.json").write_text("3")
+    (root / "public/empty.csv").write_text("")
+    assert inspect(root).faults == []
 
 
 def test_time_split_is_accepted(tmp_path: Path) -> None:
