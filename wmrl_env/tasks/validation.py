@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import lzma
 import warnings
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Findings", "Tables", "check_leaderboard", "check_links", "check_tables", "read_table"]
 
+# What decompression raises; RuntimeError where a password is wanted.
+_BROKEN = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, RuntimeError)
 _FEW_ENTRIES = 10
 _WHAT = {"test": "test rows", "sample": "the sample submission", "labels": "the labels"}
 _LOWER = {"roc_auc": 0.0, "accuracy": 0.0, "macro_f1": 0.0, "quadratic_kappa": -1.0}
@@ -48,7 +52,7 @@ def read_table(path: Path, **options: Any) -> pd.DataFrame:
         warnings.simplefilter("error", pd.errors.ParserWarning)  # cells beyond the header
         try:
             return pd.read_csv(path, encoding="utf-8-sig", index_col=False, low_memory=False, **options)
-        except (pd.errors.ParserWarning, zipfile.BadZipFile, EOFError) as error:
+        except (pd.errors.ParserWarning, *_BROKEN) as error:
             raise ValueError(str(error) or type(error).__name__) from None
 
 
