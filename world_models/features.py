@@ -85,7 +85,7 @@ _CLASS = re.compile(r"(?:^|, )(.*?) ([01]\.\d+)(?=, |$)")
 
 
 class _Column(NamedTuple):
-    count: int  # many numbered ones share a line
+    copies: int  # many numbered ones share a line
     dtype: str
     missing: float
     unique: int
@@ -142,8 +142,8 @@ def task_features(task_text: str) -> np.ndarray:
 def _column_facts(columns: list[_Column], train_rows: int, test_rows: int) -> dict[str, float]:
     numeric = [column for column in columns if column.dtype != "text"]
     text = [column for column in columns if column.dtype == "text"]
-    complete = math.prod((1.0 - column.missing) ** column.count for column in columns)  # missing independently
-    counts = {dtype: sum(c.count for c in columns if c.dtype == dtype) for dtype in ("int", "float", "text")}
+    complete = math.prod((1.0 - column.missing) ** column.copies for column in columns)  # missing independently
+    counts = {dtype: sum(c.copies for c in columns if c.dtype == dtype) for dtype in ("int", "float", "text")}
     numbers, total = counts["int"] + counts["float"], sum(counts.values())
     return {
         "log_train_rows": _log(train_rows),
@@ -154,7 +154,7 @@ def _column_facts(columns: list[_Column], train_rows: int, test_rows: int) -> di
         "share_text": len(text) / total,
         "any_missing_numeric": float(any(column.missing for column in numeric)),
         "any_missing_text": float(any(column.missing for column in text)),
-        "share_missing_numeric": sum(column.count * column.missing for column in numeric) / max(1, numbers),
+        "share_missing_numeric": sum(column.copies * column.missing for column in numeric) / max(1, numbers),
         "share_missing_text": sum(column.missing for column in text) / max(1, len(text)),
         "max_missing": max(column.missing for column in columns),
         "log_complete_rows": _log(complete * train_rows),

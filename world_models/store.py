@@ -230,7 +230,9 @@ def load_transitions(path: str | Path) -> list[Transition]:
         ValueError: neither.
     """
     if not Path(path).is_file():
-        raise FileNotFoundError(f"no transitions at {path}; record some first, with `wmrl collect` or a world_models.Recorder")
+        raise FileNotFoundError(
+            f"no transitions at {path}; record some first, with `wmrl collect` or a world_models.Recorder"
+        )
     with TransitionStore.from_parquet(path) if Path(path).suffix == ".parquet" else TransitionStore(path) as store:
         return list(store)
 

@@ -27,7 +27,9 @@ def collect(
         "runs/outcomes.sqlite"
     ),
     parquet: Annotated[Path | None, typer.Option(help="Parquet file to export everything to, too.")] = None,
-    per_task: Annotated[int, typer.Option(min=0, help="Pipeline solutions drawn for each task, beside its references.")] = 350,
+    per_task: Annotated[
+        int, typer.Option(min=0, help="Pipeline solutions drawn for a task, beside its references.")
+    ] = 350,
     scripts: Annotated[int, typer.Option(min=0, help="Free-form scripts drawn for each task.")] = 0,
     task: Annotated[list[str] | None, typer.Option(help="Task id; may be given several times. Default: all.")] = None,
     workers: Annotated[int, typer.Option(min=1, help="Solutions that run at once.")] = 2,

@@ -34,7 +34,9 @@ def resolve_task(source: str | Path | ResearchTask) -> ResearchTask:
             return tasks.get(str(source))
         except KeyError as error:
             if not Path(source).is_dir():
-                raise ValueError(f"task {str(source)!r} is neither a directory nor known by id: {error.args[0]}") from None
+                raise ValueError(
+                    f"task {str(source)!r} is neither a directory nor known by id: {error.args[0]}"
+                ) from None
         task = ResearchTask.from_directory(source)
     else:
         raise TypeError(f"a task is an id, a directory or a ResearchTask, got {source!r}")

@@ -370,7 +370,7 @@ def _fit_and_predict(choices: _Choices, task: ResearchTask) -> list[str]:
 
 def safe_options(task: ResearchTask) -> dict[str, tuple[str, ...]]:
     """Options that a careful author of this task's solutions chooses among, for decisions with a wrong one."""
-    options = {
+    options: dict[str, tuple[str, ...]] = {
         "imputation": ("median", "mean", "most_frequent"),
         "encoding": ("ordinal", "onehot") if task.modality == "text" else ("ordinal", "onehot", "drop_text"),
         "regularisation": ("weak", "strong", "l1"),

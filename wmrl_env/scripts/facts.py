@@ -8,22 +8,9 @@ from functools import lru_cache
 
 from wmrl_env.tasks.task import ResearchTask
 
-__all__ = ["Column", "Facts", "facts_of"]
+__all__ = ["Facts", "facts_of"]
 
-_LINE = re.compile(r"^(\S.*?)(?: \((\d+) columns\))?: (int|float|text), missing ([\d.]+)%, unique (\d+)(.*)$", re.M)
-_RANGE = re.compile(r"min (\S+), max (\S+)")
-
-
-@dataclass(frozen=True)
-class Column:
-    """One line of the inventory."""
-
-    name: str
-    dtype: str
-    missing: bool
-    unique: int
-    positive: bool
-    count: int
+_COLUMN = re.compile(r"^(\S.*?)( \(\d+ columns\))?: (int|float|text), missing", re.M)
 
 
 @dataclass(frozen=True)
@@ -35,7 +22,6 @@ class Facts:
     """
 
     task: ResearchTask
-    columns: tuple[Column, ...]
     numeric: tuple[str, ...]
     categories: tuple[str, ...]
 
@@ -51,17 +37,8 @@ class Facts:
 @lru_cache(maxsize=256)
 def facts_of(task: ResearchTask) -> Facts:
     """Facts read from the inventory of a task's text."""
-    columns = []
-    for name, count, dtype, missing, unique, rest in _LINE.findall(task.inventory.partition("## Columns")[2]):
-        span = _RANGE.search(rest)
-        columns.append(
-            Column(name, dtype, float(missing) > 0, int(unique), span is not None and float(span[1]) >= 0, int(count or 1))
-        )
-    single = [column for column in columns if column.count == 1]
+    found = _COLUMN.findall(task.inventory.partition("## Columns")[2])
     special = {*task.text_columns, task.time_column}
-    return Facts(
-        task,
-        tuple(columns),
-        tuple(column.name for column in single if column.dtype != "text"),
-        tuple(column.name for column in single if column.dtype == "text" and column.name not in special),
-    )
+    single = [(name, dtype) for name, several, dtype in found if not several and name not in special]
+    numeric = tuple(name for name, dtype in single if dtype != "text")
+    return Facts(task, numeric, tuple(name for name, dtype in single if dtype == "text"))

@@ -41,11 +41,9 @@ class RecordCore(Core):
         ]
         rows = list(zip(submissions, _outcomes(batch), batch.get("anchor_outcome"), strict=True))
         rows = [row for row in rows if row[1].status is not Status.INFO]  # nothing was submitted
-        real = [(submission, outcome) for submission, _, outcome in rows if outcome is not None]
-        self.store.add(
-            [submission for submission, *_ in (*rows, *real)],
-            [outcome for _, outcome, *_ in rows] + [outcome for _, outcome in real],
-        )
+        pairs = [(submission, outcome) for submission, outcome, _ in rows]
+        pairs += [(submission, real) for submission, _, real in rows if real is not None]
+        self.store.add([submission for submission, _ in pairs], [outcome for _, outcome in pairs])
         return rewards
 
     def close(self) -> None:
