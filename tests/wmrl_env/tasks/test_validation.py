@@ -303,7 +303,7 @@ def test_each_fault_is_named(tmp_path: Path, case: str) -> None:
 
 
 def test_all_faults_are_listed_at_once(tmp_path: Path) -> None:
-    root = make_task_dir(tmp_path / "toy")
+    root = make_task_dir(tmp_path / "toy", rows=90)
     cases = [
         "target in test", "labels by id", "link to labels", "ids of sample", "missing labels", "flat leaderboard",
         "no memory", "unknown key", "text column", "kind of counts",
