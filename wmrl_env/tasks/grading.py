@@ -16,6 +16,7 @@ from wmrl_env.tasks.task import ResearchTask
 
 __all__ = ["InvalidSubmission", "NoSubmission", "answers_file", "grade", "read_predictions"]
 
+_USUAL_NAMES = ("labels.csv", "test_answer.csv", "answers.csv", "test.csv")
 _MAX_BYTES = 64 * 2**20
 _ONE_A_ROW = "one for each row of test.csv"
 
@@ -29,19 +30,23 @@ class InvalidSubmission(Exception):
 
 
 def answers_file(private_dir: Path) -> Path | None:
-    """The CSV file with a task's labels: ``labels.csv``, else the only CSV file there is."""
-    named = private_dir / "labels.csv"
-    if named.exists():
-        return named
+    """The CSV file with a task's labels: one called as usual, else the only one there is."""
+    for name in _USUAL_NAMES:
+        if (private_dir / name).exists():
+            return private_dir / name
     files = sorted(private_dir.glob("*.csv"))
     return files[0] if len(files) == 1 else None
 
 
-@lru_cache(maxsize=64)
-def _labels(private_dir: Path, target: str, id_column: str) -> dict[str, str]:
-    path = answers_file(private_dir)
+def _labels(task: ResearchTask) -> dict[str, str]:
+    path = answers_file(task.private_dir)
     if path is None:
-        raise FileNotFoundError(f"{private_dir} must hold labels.csv, or one CSV file with the labels")
+        raise FileNotFoundError(f"{task.private_dir} must hold labels.csv, or one CSV file with the labels")
+    return _read_labels(path, path.stat().st_mtime_ns, task.target, task.id_column)
+
+
+@lru_cache(maxsize=64)
+def _read_labels(path: Path, modified: int, target: str, id_column: str) -> dict[str, str]:
     with path.open(encoding="utf-8-sig", newline="") as file:
         return {row[id_column]: row[target] for row in csv.DictReader(file)}
 
@@ -77,7 +82,7 @@ def read_predictions(path: Path, task: ResearchTask) -> dict[str, str]:
         NoSubmission: there is no file.
         InvalidSubmission: it is no CSV with the task's two columns and one row a test row.
     """
-    expected = _labels(task.private_dir, task.target, task.id_column)
+    expected = _labels(task)
     predictions: dict[str, str] = {}
     reader = csv.reader(io.StringIO(_read(path), newline=""), strict=True)
     try:
@@ -176,7 +181,7 @@ def grade(path: Path, task: ResearchTask) -> float:
         InvalidSubmission: it cannot be graded.
     """
     predictions = read_predictions(path, task)
-    expected = _labels(task.private_dir, task.target, task.id_column)
+    expected = _labels(task)
     truth = list(expected.values())
     values = [predictions[row] for row in expected]
     metric = task.metric_object

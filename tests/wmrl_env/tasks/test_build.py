@@ -53,6 +53,6 @@ def test_a_leaderboard_holds_valid_solutions_best_first(task_id, tmp_path, monke
     values = [float(row["metric_value"]) for row in rows]
     assert len(rows) == 30 and values == sorted(values, reverse=task.higher_is_better)
     assert all("(" in row["solution"] for row in rows)
-    monkeypatch.setattr(build, "reference_solutions", lambda task: ["model = A()"] * 9)
-    with pytest.raises(RuntimeError, match="only 6 of 9"):
+    monkeypatch.setattr(build, "reference_solutions", lambda task: iter([["model = A()"] * 9] * 9))
+    with pytest.raises(RuntimeError, match="only 24 valid"):
         build.write_leaderboard(task, workers=1)
