@@ -173,9 +173,8 @@ def _misspelt_feature(draft: Draft, parts: Parts) -> None:
     names = draft.facts.numeric or ("p0",)
     name = draft.pick(*names)
     wrong = draft.pick(name.title(), f"{name}s", f"total_{name}", name.replace("_", ""), name[:-1])
-    parts["features"].insert(
-        len(parts["features"]) // 2 + 1, f'X["extra"] = X["{wrong}" if "{wrong}" not in X else "{wrong}2"] * 2'
-    )
+    defined = next(i for i, line in enumerate(parts["features"]) if line.startswith("X_test = "))
+    parts["features"].insert(defined + 1, f'X["extra"] = X["{wrong}"] * 2')
 
 
 @_mistake
