@@ -14,11 +14,12 @@ from torch import Tensor
 
 from world_models.base import CheckpointError, WorldModel
 from world_models.features import CODE_FEATURES, TASK_FEATURE_NAMES, code_features, task_features
+from world_models.inspection import CHECK_NAMES, inspect_solution
 from world_models.learned.messages import MessageBook
 from world_models.learned.network import EnsembleNetwork, one_thread
 from world_models.outcomes import Outcome, Status, Submission, ladder_score, render_feedback
 
-__all__ = ["ENDINGS", "Heads", "LearnedModel", "Scaling", "expected_score"]
+__all__ = ["ENDINGS", "Heads", "LearnedModel", "Scaling", "expected_score", "solution_features"]
 
 ENDINGS: tuple[Status, ...] = (
     Status.VALID,
@@ -36,6 +37,12 @@ _CHUNK = 256
 _REMEMBERED = 16_384
 _LOG_VARIANCE = (-9.0, -1.0)  # of a percentile: standard deviations from 0.01 to 0.6
 _DIGITS = 9  # predictions are float64, so that rounding hides the order of summation, which depends on the batch
+
+
+def solution_features(submissions: Sequence[Submission]) -> np.ndarray:
+    """Checks on the task, then features of the code alone: float32 (B, len(CHECK_NAMES) + CODE_FEATURES)."""
+    rows = [np.concatenate([inspect_solution(one.code, one.task_text), code_features(one.code)]) for one in submissions]
+    return np.stack(rows)
 
 
 class Heads(NamedTuple):
@@ -67,7 +74,7 @@ class Heads(NamedTuple):
 class Scaling(NamedTuple):
     """From raw features to a network's inputs."""
 
-    columns: np.ndarray  # int64 (C,), the code features that are used
+    columns: np.ndarray  # int64 (C,), the solution features that are used
     code_mean: np.ndarray
     code_std: np.ndarray
     task_mean: np.ndarray
@@ -75,7 +82,7 @@ class Scaling(NamedTuple):
 
     @classmethod
     def fit(cls, code: np.ndarray, task: np.ndarray, support: int) -> Scaling:
-        """Scaling to mean 0 and deviation 1 of the code features that vary in at least ``support`` rows."""
+        """Scaling to mean 0 and deviation 1 of the solution features that vary in at least ``support`` rows."""
         common = np.maximum((code == 0).sum(0), (code == code[0]).sum(0))
         columns = np.flatnonzero(len(code) - common >= support)
         _, first = np.unique(code[:, columns], axis=1, return_index=True)  # equal columns say nothing new
@@ -88,7 +95,7 @@ class Scaling(NamedTuple):
         return cls(columns, *(values.astype(np.float32) for values in statistics))
 
     def code(self, features: np.ndarray) -> np.ndarray:
-        """(B, CODE_FEATURES) -> (B, C), clipped to 5 deviations."""
+        """(B, features of a solution) -> (B, C), clipped to 5 deviations."""
         return np.clip((features[:, self.columns] - self.code_mean) / self.code_std, -5.0, 5.0)
 
     def task(self, features: np.ndarray) -> np.ndarray:
@@ -160,7 +167,7 @@ class LearnedModel(WorldModel):
         return [found[key] for key in keys]
 
     def _predict(self, submissions: Sequence[Submission]) -> list[Outcome]:
-        code = self.scaling.code(np.stack([code_features(submission.code) for submission in submissions]))
+        code = self.scaling.code(solution_features(submissions))
         task = self.scaling.task(np.stack([task_features(submission.task_text) for submission in submissions]))
         with one_thread():
             heads = Heads.split(self.network(torch.from_numpy(code).double(), torch.from_numpy(task).double()))
@@ -211,6 +218,7 @@ class LearnedModel(WorldModel):
 
     def _state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         config = {
+            "checks": CHECK_NAMES,
             "code_features": CODE_FEATURES,
             "task_features": TASK_FEATURE_NAMES,
             "network": self.network.sizes,
@@ -225,7 +233,8 @@ class LearnedModel(WorldModel):
 
     @classmethod
     def _restore(cls, config: dict[str, Any], tensors: dict[str, np.ndarray], **kwargs: Any) -> Self:
-        if (config["code_features"], tuple(config["task_features"])) != (CODE_FEATURES, TASK_FEATURE_NAMES):
+        computed = (config["code_features"], tuple(config["task_features"]), tuple(config.get("checks", ())))
+        if computed != (CODE_FEATURES, TASK_FEATURE_NAMES, CHECK_NAMES):
             raise CheckpointError("the checkpoint was trained on other features than this version computes; train anew")
         network = EnsembleNetwork(**config["network"])
         weights = {name: torch.from_numpy(tensors[f"network.{name}"].copy()) for name in network.state_dict()}

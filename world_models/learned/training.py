@@ -12,9 +12,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from world_models.features import code_features, task_features
+from world_models.features import task_features
 from world_models.learned.messages import MessageBook
-from world_models.learned.model import ENDINGS, Heads, LearnedModel, Scaling, expected_score
+from world_models.learned.model import ENDINGS, Heads, LearnedModel, Scaling, expected_score, solution_features
 from world_models.learned.network import EnsembleNetwork, one_thread
 from world_models.outcomes import Status
 from world_models.store import Transition, load_transitions
@@ -108,7 +108,7 @@ def _train(
     epochs: int,
     progress: Callable[[int, int], None] | None,
 ) -> LearnedModel:
-    code = np.stack([code_features(submission.code) for submission, _ in rows])
+    code = solution_features([submission for submission, _ in rows])
     task = np.stack([task_features(submission.task_text) for submission, _ in rows])
     order = torch.from_numpy(rng.permutation(len(rows)))
     held = max(1, round(_VALIDATION_SHARE * len(rows)))
