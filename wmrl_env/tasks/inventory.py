@@ -21,7 +21,7 @@ _NUMBERED = re.compile(r"(.*\D|)(\d+)")
 
 def _clip(text: object) -> str:
     one_line = " ".join(str(text).split()).replace(",", ";").replace("|", "/")
-    return one_line if len(one_line) <= _EXAMPLE_CHARS else one_line[: _EXAMPLE_CHARS - 1] + "…"
+    return one_line if len(one_line) <= _EXAMPLE_CHARS else one_line[: _EXAMPLE_CHARS - 3] + "..."
 
 
 def _column(name: str, values: pd.Series) -> str:

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from wmrl_env.tasks.inventory import describe
+from wmrl_env.tasks.inventory import describe, sample_rows
 from world_models.features import TASK_FEATURE_NAMES, task_features
 
 
@@ -30,8 +30,22 @@ def test_classes_come_with_their_shares_and_the_positive_one():
 
 
 def test_many_columns_are_counted_instead_of_listed():
-    wide = pd.DataFrame({"row_id": [0, 1], "y": [1, 2], **{f"c{i}": [0, 1] for i in range(130)}})
+    wide = pd.DataFrame({"row_id": [0, 1], "y": [1, 2], **{f"c{i}x": [0, 1] for i in range(130)}})
     assert describe(wide, wide.drop(columns="y"), "y", "row_id", ()).endswith("... and 10 more columns")
+
+
+def test_numbered_columns_share_a_line():
+    pixels = pd.DataFrame({"row_id": [0, 1], "y": [1, 2], "age": [3, 4], **{f"p{i}": [i, 0] for i in range(64)}})
+    text = describe(pixels, pixels.drop(columns="y"), "y", "row_id", ())
+    assert text.endswith("age: int, missing 0.00%, unique 2, min 3, max 4\n"
+                         "p0..p63 (64 columns): int, missing 0.00%, unique 64, min 0, max 63")  # fmt: skip
+
+
+def test_sample_rows_are_few_and_short():
+    frame = pd.DataFrame({"a": ["x" * 99, "y", "z", "w"], **{f"c{i}": [1.5, None, 2, 3] for i in range(40)}})
+    lines = sample_rows(frame).splitlines()
+    assert len(lines) == 4 and lines[0].endswith("c28,...") and lines[1].startswith("x" * 21 + "...,1.5,")
+    assert lines[2].startswith("y,,,")
 
 
 def test_world_models_read_what_is_written():

@@ -77,7 +77,7 @@ def test_vectors_are_inside_their_space_and_named() -> None:
     vector, _ = env.reset(seed=0)
     names = env.get_wrapper_attr("feature_names")
     assert vector in env.observation_space
-    assert len(names) == len(set(names)) == vector.size < 120
+    assert len(names) == len(set(names)) == vector.size < 130
     for _ in range(4):
         vector, *_ = env.step(env.action_space.sample())
         assert vector in env.observation_space
