@@ -11,10 +11,10 @@ from sklearn.linear_model import Ridge
 def calendar(dates: pd.Series) -> pd.DataFrame:
     """Trend, harmonics of the year and one column a weekday."""
     when = pd.to_datetime(dates)
-    phase = 2 * np.pi * when.dt.dayofyear / 365.25
+    phase = 2 * np.pi * when.dt.day_of_year / 365.25
     waves = {f"{wave.__name__}{k}": wave(k * phase) for k in range(1, 5) for wave in (np.sin, np.cos)}
     weekdays = {f"weekday{day}": (when.dt.weekday == day).astype(float) for day in range(7)}
-    return pd.DataFrame({"trend": when.dt.year + when.dt.dayofyear / 366, **waves, **weekdays})
+    return pd.DataFrame({"trend": when.dt.year + when.dt.day_of_year / 366, **waves, **weekdays})
 
 
 data = Path(os.environ["DATA_DIR"])

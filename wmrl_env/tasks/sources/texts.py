@@ -31,11 +31,6 @@ def _campaign(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[["text", "retweet_count"]]
 
 
-def _pets(frame: pd.DataFrame) -> pd.DataFrame:
-    frame = frame[frame["species"].isin(["Cat", "Dog"])]
-    return frame[["animal_name", "zip_code", "species"]]
-
-
 def _levels(frame: pd.DataFrame) -> pd.DataFrame:
     import pandas as pd
 
@@ -74,15 +69,6 @@ SOURCES = (
         "counts", "rmsle", "retweet_count", rdata("dslabs", "trump_tweets"), "train",
         "Trump Twitter Archive, R package dslabs", "Artistic-2.0", select=_campaign, max_rows=5000,
         modality="text", text_columns=("text",),
-    ),
-    Source(
-        "pets",
-        "Cats and dogs by their names",
-        "Predict from its name and zip code whether a pet licensed in Seattle is a dog. Submit the probability of Dog; "
-        "it is judged by how well it is calibrated.",
-        "binary", "log_loss", "species", rdata("openintro", "seattlepets"), "train",
-        "City of Seattle, R package openintro", "GPL-3", select=_pets, max_rows=7500,
-        modality="text", text_columns=("animal_name",),
     ),
     Source(
         "courses",
