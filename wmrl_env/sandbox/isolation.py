@@ -11,7 +11,7 @@ import site
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal, get_args
@@ -117,7 +117,8 @@ def resolve(isolation: str) -> Isolation:
 
 def hidden_folders() -> list[str]:
     """Folders of installed packages that a solution must not read, since they hold labels of tasks."""
-    sites = {*site.getsitepackages(), sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
+    bases = {name: sys.base_prefix for name in ("base", "platbase", "installed_base", "installed_platbase")}
+    sites = {*site.getsitepackages(), *(sysconfig.get_path(lib, vars=bases) for lib in ("purelib", "platlib"))}
     folders = [Path(packages) / package for packages in sorted(sites) for package in _DATA_PACKAGES]
     return [str(folder) for folder in folders if folder.is_dir()]
 
@@ -149,25 +150,37 @@ def environment() -> dict[str, str]:
     }
 
 
-def command(isolation: Isolation, work_root: Path, data_dirs: Mapping[str, Path]) -> list[str]:
+def command(
+    isolation: Isolation, work_root: Path, data_dirs: Mapping[str, Path], secrets: Iterable[Path] = ()
+) -> list[str]:
     """Command prefix under which the worker runs; empty for plain processes.
 
     Inside bubblewrap the system and the interpreter are read-only, :data:`WORK` is ``work_root``, ``DATA/ID`` the
     public half of task ``ID``; there is no network, no home, no other process, and packages that carry labels are
-    empty.
+    empty, as are ``secrets`` that lie in what is shown.
     """
     if isolation == "process":
         return []
     bwrap = find_bubblewrap()
     if bwrap is None:
         raise RuntimeError("bubblewrap is gone")
-    args = [bwrap, "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
+    args = [bwrap, "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
+    if os.getuid() == 0:  # no user namespace, in which the worker could not become nobody
+        args += ["--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"]
+        args += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
+    else:
+        args += ["--unshare-all"]
     args += ["--hostname", "sandbox", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]
     interpreter = {sys.prefix, sys.base_prefix, str(Path(__file__).parent)}
+    for path in (*sorted(interpreter), f"{DATA}/any"):
+        for parent in reversed(Path(path).parents[:-1]):  # bubblewrap would make them for root alone
+            args += ["--perms", "0755", "--dir", str(parent)]
     for path in (*_SYSTEM, *sorted(interpreter)):
         args += ["--ro-bind-try", path, path]
-    for folder in hidden_folders():
+    shown = [Path(path).resolve() for path in (*_SYSTEM, *interpreter)]
+    inside = (str(path) for path in secrets if any(path.resolve().is_relative_to(tree) for tree in shown))
+    for folder in (*hidden_folders(), *inside):
         args += ["--tmpfs", folder]
     for task_id, public_dir in data_dirs.items():
         args += ["--ro-bind", str(public_dir), f"{DATA}/{task_id}"]
-    return [*args, "--bind", str(work_root), WORK, "--chdir", WORK, "--"]
+    return [*args, "--bind", str(work_root), WORK, "--chdir", "/", "--"]

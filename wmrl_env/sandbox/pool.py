@@ -11,11 +11,12 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from wmrl_env.sandbox import isolation as walls
+from wmrl_env.sandbox.containment import NOBODY
 
 __all__ = ["Worker", "WorkerLost"]
 
@@ -40,17 +41,21 @@ class Worker:
     Args:
         isolation: the walls around it.
         data_dirs: public halves by task id, all that its solutions can read.
+        secrets: folders that they must not see, should they lie in what the walls show.
         warm: import the usual libraries at once, to serve many solutions.
     """
 
-    def __init__(self, isolation: walls.Isolation, data_dirs: Mapping[str, Path], warm: bool) -> None:
+    def __init__(
+        self, isolation: walls.Isolation, data_dirs: Mapping[str, Path], secrets: Iterable[Path], warm: bool
+    ) -> None:
         self.data_dirs = dict(data_dirs)
         self._isolated = isolation == "bubblewrap"
         self.root = Path(tempfile.mkdtemp(prefix="wmrl-"))
-        prefix = walls.command(isolation, self.root, self.data_dirs)
+        self._hand_over(self.root)
+        prefix = walls.command(isolation, self.root, self.data_dirs, secrets)
         try:
             self._process = subprocess.Popen(
-                [*prefix, sys.executable, "-s", "-P", str(_SCRIPT)],
+                [*prefix, sys.executable, "-s", "-P", str(_SCRIPT), *(["--drop-root"] if self._isolated else [])],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -78,6 +83,7 @@ class Worker:
         work = self.root / "run"
         shutil.rmtree(work, ignore_errors=True)
         work.mkdir()
+        self._hand_over(work)
         inside = Path(walls.WORK, "run") if self._isolated else work
         job = {
             "code": code,
@@ -88,10 +94,16 @@ class Worker:
             "cpu_s": cpu_s,
             "wall_s": wall_s,
             "memory_mb": memory_mb,
+            "contain": self._isolated,
             "hidden": [] if self._isolated else walls.hidden_folders(),
             "processes": 64 if self._isolated else 0,  # outside a namespace the limit would count the user's own
         }
         return self._ask(job, _START_S + wall_s + _GRACE_S), work
+
+    def _hand_over(self, folder: Path) -> None:
+        """Let the worker write there, which under root runs as nobody."""
+        if self._isolated and os.getuid() == 0:
+            os.chown(folder, NOBODY, NOBODY)
 
     def scrub(self, text: str) -> str:
         """``text`` without paths and names of this machine, so that feedback is the same on every one."""

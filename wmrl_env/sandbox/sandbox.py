@@ -29,6 +29,10 @@ _DETAIL_LINES = 12
 _XCPU, _KILLED = -24, -9
 
 
+class SolutionKilled(WorkerLost):
+    """The solution was ended by SIGKILL, which it, the machine's memory or somebody else may have sent."""
+
+
 class Sandbox:
     """Backend that executes submissions for real, ``workers`` at a time.
 
@@ -68,7 +72,7 @@ class Sandbox:
         self.executions = 0  # solutions really run, cache hits not counted
         self.cpu_seconds = 0.0  # what they took
         self._cache_path = cache_root() / "results.sqlite" if cache == DEFAULT_CACHE else cache
-        self._data_dirs: dict[str, Path] = {}
+        self._tasks: dict[str, ResearchTask] = {}  # seen so far
         self._open()
 
     def _open(self) -> None:
@@ -98,7 +102,7 @@ class Sandbox:
             if outcome is not None:
                 continue
             task = tasks.ensure_data(tasks.get(submission.task_id))
-            self._data_dirs[task.id] = task.public_dir
+            self._tasks[task.id] = task
             key = result_key(task.cache_key, submission.code)
             if self._cache is not None and key in first:
                 continue
@@ -135,10 +139,17 @@ class Sandbox:
         return self._executor.submit(self._run, task, code, key, self._closings)
 
     def _run(self, task: ResearchTask, code: str, key: str, begun: int) -> Outcome:
-        reason = ""
+        reason, kills = "", 0
         for _ in range(_ATTEMPTS):
             try:
                 result = self._execute_once(task, code, begun)
+            except SolutionKilled as error:
+                kills += 1
+                if kills < _ATTEMPTS:
+                    reason = str(error)
+                    continue
+                # Nobody else does this every time.
+                result = Result(Status.RUNTIME_ERROR, None, 0.0, "ProcessError: the solution was ended by signal 9")
             except (WorkerLost, OSError) as error:
                 reason = str(error)
                 if begun != self._closings:
@@ -180,7 +191,7 @@ class Sandbox:
         Raises:
             WorkerLost, OSError: the outcome is unknown.
         """
-        self._data_dirs[task.id] = task.public_dir
+        self._tasks[task.id] = task
         return self._execute_once(task, code, self._closings)
 
     def _take(self, begun: int) -> Worker:
@@ -191,12 +202,13 @@ class Sandbox:
         """
         with self._lock:
             worker = self._idle.pop() if self._idle else None
-            data_dirs = dict(self._data_dirs)
+            seen = list(self._tasks.values())
+        data_dirs = {task.id: task.public_dir for task in seen}
         if worker is not None and not data_dirs.keys() <= worker.data_dirs.keys():
             self._discard(worker)
             worker = None
         if worker is None:
-            worker = Worker(self.isolation, data_dirs, self.warm_start)
+            worker = Worker(self.isolation, data_dirs, [cache_root(), *(t.private_dir for t in seen)], self.warm_start)
             with self._lock:
                 self._alive.add(worker)
         if begun != self._closings:
@@ -284,7 +296,7 @@ def _judge(task: ResearchTask, report: dict, folder: Path, scrub: Callable[[str]
     """What a finished run amounts to; its detail starts with the solution's last lines of output.
 
     Raises:
-        WorkerLost: the run was ended from outside.
+        SolutionKilled: something killed it, from outside or itself.
     """
     seconds, code = report["cpu_s"], report["exit_code"]
     log = _log_tail(folder / "log", scrub)
@@ -292,11 +304,14 @@ def _judge(task: ResearchTask, report: dict, folder: Path, scrub: Callable[[str]
     def ending(line: str) -> str:
         return f"{log}\n{line}".lstrip("\n")
 
-    if report["wall_exceeded"] or code == _XCPU or seconds >= task.time_limit_s:
-        what = "wall-clock limit" if report["wall_exceeded"] else f"limit of {task.time_limit_s:g} CPU seconds"
+    if report["exceeded"] == "memory":
+        said = f"MemoryError: the solution's processes took more than {task.memory_limit_mb} MB"
+        return Result(Status.OUT_OF_MEMORY, None, seconds, ending(said))
+    if report["exceeded"] or code == _XCPU or seconds >= task.time_limit_s:
+        what = "wall-clock limit" if report["exceeded"] == "wall" else f"limit of {task.time_limit_s:g} CPU seconds"
         return Result(Status.TIMEOUT, None, seconds, ending(f"TimeoutError: the solution exceeded the {what}"))
     if code == _KILLED:
-        raise WorkerLost("the solution was killed from outside")
+        raise SolutionKilled("the solution was killed")
     if code != 0:
         last = log.splitlines()[-1] if log else ""
         if "MemoryError" in last.split(":")[0]:

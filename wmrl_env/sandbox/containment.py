@@ -1,0 +1,88 @@
+"""Namespaces around a single solution, raised from inside by the process that is about to run it.
+
+Loaded by the worker from its file, so standard library only; Linux only. A process of any user may give itself a user
+namespace, and in it file systems, processes and a network of its own; see ``user_namespaces(7)``.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+
+__all__ = ["drop_privileges", "drop_root", "hide_behind", "unshare"]
+
+NOBODY = 65534
+_NAMESPACES = 0x20000 | 0x4000000 | 0x8000000 | 0x10000000 | 0x20000000 | 0x40000000  # mount, uts, ipc, user, pid, net
+_NOSUID, _NODEV, _REC, _PRIVATE = 0x2, 0x4, 0x4000, 0x40000
+_PR_SET_DUMPABLE, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 4, 24, 38
+_CAPABILITY_VERSION = 0x20080522
+_LAST_CAPABILITY = 63
+
+_SIZES_MB = {"/tmp": 128, "/dev/shm": 128}
+_WORK_MB, _WORK_FILES = 256, 65_536
+
+
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def _call(name: str, *args: object) -> None:
+    """Call the C library.
+
+    Raises:
+        OSError: it says that it failed.
+    """
+    if getattr(_libc(), name)(*args) != 0:
+        error = ctypes.get_errno()
+        raise OSError(error, f"{name}: {os.strerror(error)}")
+
+
+def _write(path: str, text: str) -> None:
+    with open(path, "w", encoding="ascii") as file:
+        file.write(text)
+
+
+def drop_root() -> None:
+    """Become nobody for good. Limits on the number of processes do not bind root."""
+    os.setgroups([])
+    os.setresgid(NOBODY, NOBODY, NOBODY)
+    os.setresuid(NOBODY, NOBODY, NOBODY)
+    _call("prctl", _PR_SET_DUMPABLE, 1, 0, 0, 0)  # else /proc/self would belong to root
+
+
+def unshare() -> bool:
+    """Leave all namespaces for new ones, as nobody in them; whether this machine lets us. Children are process 1."""
+    uid, gid = os.getuid(), os.getgid()
+    try:
+        _call("unshare", _NAMESPACES)
+    except (OSError, AttributeError):
+        return False
+    _write("/proc/self/setgroups", "deny")
+    _write("/proc/self/uid_map", f"{NOBODY} {uid} 1")
+    _write("/proc/self/gid_map", f"{NOBODY} {gid} 1")
+    _call("mount", None, b"/", None, _REC | _PRIVATE, None)
+    _write("/proc/sys/user/max_user_namespaces", "0")  # no further ones below these
+    return True
+
+
+def _tmpfs(path: str, options: str) -> None:
+    _call("mount", b"tmpfs", os.fsencode(path), b"tmpfs", _NOSUID | _NODEV, options.encode())
+
+
+def hide_behind(work_dir: str) -> None:
+    """Put empty file systems of limited size over all that can be written to, the work folder included."""
+    for path, size in _SIZES_MB.items():
+        if os.path.isdir(path):
+            _tmpfs(path, f"size={size}m,nr_inodes={_WORK_FILES},mode=1777")
+    _tmpfs(os.path.dirname(work_dir), f"size={_WORK_MB}m,nr_inodes={_WORK_FILES},mode=755")
+    os.mkdir(work_dir)
+    os.chdir(work_dir)
+
+
+def drop_privileges() -> None:
+    """Give up all that a namespace's owner may do in it, for good."""
+    for capability in range(_LAST_CAPABILITY + 1):
+        _libc().prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)  # those that the kernel does not know are an error
+    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
+    _call("capset", header, (ctypes.c_uint32 * 6)())
+    _call("prctl", _PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
