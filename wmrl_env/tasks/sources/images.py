@@ -81,7 +81,8 @@ SOURCES = (
         "Brick, grass or gravel",
         "Recognise the surface that a grey image of 10 by 10 pixels shows (columns p0 to p99, row by row, 0 to 255).",
         "multiclass", "accuracy", "texture", _textures, "train",
-        "CC0 Textures, Python package scikit-image", "CC0-1.0", modality="image", max_rows=6000,
+        "CC0 Textures and Linolafett (DeviantArt), Python package scikit-image", "CC0-1.0",
+        modality="image", max_rows=6000,
     ),
     Source(
         "warmth",

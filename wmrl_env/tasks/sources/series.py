@@ -49,7 +49,6 @@ def _pizzas_an_hour(frame: pd.DataFrame) -> pd.DataFrame:
     opened = pd.DatetimeIndex(sold.dt.normalize().unique())
     hours = pd.DatetimeIndex(sorted(day + pd.Timedelta(hours=hour) for day in opened for hour in range(11, 23)))
     frame = pd.DataFrame({"time": hours, "pizzas": counts.reindex(hours, fill_value=0).to_numpy()})
-    # Shops open again after holidays: days since the last one are known from the calendar of openings.
     return frame.assign(weekday=hours.day_name(), time=hours.strftime("%Y-%m-%d %H:%M"))[["time", "weekday", "pizzas"]]
 
 
