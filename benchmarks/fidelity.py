@@ -8,14 +8,10 @@ Rows: models. Groups: ``in_task``, unseen solutions of known tasks; ``heldout``,
 from __future__ import annotations
 
 import argparse
-import json
-import platform
-import subprocess
-from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from _results import write_result
 from rich.console import Console
 from rich.table import Table
 
@@ -66,18 +62,7 @@ def main() -> None:
         )
         table.add_row(name, *cells)
     Console().print(table)
-    commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=False, cwd=HERE)
-    result = {
-        "benchmark": "fidelity",
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "commit": commit.stdout.strip(),
-        "machine": platform.platform(),
-        "versions": {name: version(name) for name in ("wmrl", "torch", "numpy")},
-        "args": {"quick": args.quick, "seed": args.seed},
-        "rows": rows,
-    }
-    args.out.parent.mkdir(parents=True, exist_ok=True)
-    args.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    write_result(args.out, "fidelity", rows, {"quick": args.quick, "seed": args.seed})
 
 
 if __name__ == "__main__":

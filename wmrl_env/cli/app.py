@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from wmrl_env.cli import data, demo, doctor, tasks, training
+from wmrl_env.cli import cache, data, demo, doctor, tasks, training
 from wmrl_env.cli.console import note
 
 __all__ = ["app", "main"]
@@ -29,6 +29,7 @@ app.command("fidelity")(data.fidelity)
 app.command("compare")(training.compare)
 app.command("train")(training.train)
 app.command("report")(demo.report)
+app.command("cache")(cache.cache)
 app.command("doctor")(doctor.doctor)
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import sqlite3
 import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -14,7 +16,10 @@ from world_models.outcomes import Status
 
 __all__ = ["Result", "ResultCache", "result_key"]
 
+_log = logging.getLogger(__name__)
+
 _CHUNK = 500
+_PUTS_A_LOOK = 256  # at the size
 
 
 class Result(NamedTuple):
@@ -36,21 +41,45 @@ def result_key(task_key: str, code: str) -> str:
 class ResultCache:
     """Results in SQLite (WAL), shared by threads and processes.
 
+    What was written before a crash is there after it. A damaged file is set aside with a warning.
+
     Args:
         path: file of the database, made with its folders when missing.
+        max_mb: size beyond which the oldest results go, in MiB of results.
+
+    Raises:
+        ValueError: ``max_mb`` is not above 0.
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, max_mb: float = 1024.0) -> None:
+        if not max_mb > 0:
+            raise ValueError(f"max_mb must be above 0, got {max_mb}")
         self.path = Path(path)
+        self.max_mb = max_mb
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._lock = threading.Lock()
-        self._connection = sqlite3.connect(self.path, timeout=60.0, check_same_thread=False, isolation_level=None)
-        self._connection.execute("PRAGMA journal_mode=WAL")
-        self._connection.execute("PRAGMA synchronous=NORMAL")
-        self._connection.execute(
+        self._puts = 0
+        try:
+            self._connection = self._connect()
+        except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.OperationalError):  # locked or out of reach: nothing is wrong with the file
+                raise
+            aside = self.path.with_name(f"{self.path.name}.damaged-{time.time_ns()}")
+            self.path.rename(aside)
+            _log.warning("the result cache %s is damaged (%s): set aside as %s", self.path, error, aside.name)
+            self._connection = self._connect()
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(self.path, timeout=60.0, check_same_thread=False, isolation_level=None)
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=NORMAL")
+        connection.execute(
             "CREATE TABLE IF NOT EXISTS results "
             "(key TEXT PRIMARY KEY, status TEXT, metric_value REAL, seconds REAL, detail TEXT) WITHOUT ROWID"
         )
+        # Kept apart, so that files of earlier versions stay readable.
+        connection.execute("CREATE TABLE IF NOT EXISTS ages (key TEXT PRIMARY KEY, added REAL) WITHOUT ROWID")
+        return connection
 
     def get(self, keys: Sequence[str]) -> dict[str, Result]:
         """The known results among ``keys``."""
@@ -69,10 +98,56 @@ class ResultCache:
         if result.status is Status.UNGRADED:
             return
         with self._lock:
+            self._connection.execute("BEGIN IMMEDIATE")
             self._connection.execute(
                 "INSERT OR IGNORE INTO results VALUES (?, ?, ?, ?, ?)",
                 (key, result.status.value, result.metric_value, result.seconds, result.detail),
             )
+            self._connection.execute("INSERT OR IGNORE INTO ages VALUES (?, ?)", (key, time.time()))
+            self._connection.execute("COMMIT")
+            self._puts += 1
+            due = self._puts % _PUTS_A_LOOK == 0
+        if due:
+            self.prune(self.max_mb)
+
+    def __len__(self) -> int:
+        with self._lock:
+            return self._connection.execute("SELECT count(*) FROM results").fetchone()[0]
+
+    @property
+    def size_mb(self) -> float:
+        """MiB that results take."""
+        with self._lock:
+            (pages,), (free,), (size,) = (
+                self._connection.execute(f"PRAGMA {name}").fetchone()
+                for name in ("page_count", "freelist_count", "page_size")
+            )
+        return (pages - free) * size / 2**20
+
+    def prune(self, max_mb: float) -> int:
+        """Remove the oldest results until the rest takes ``max_mb`` MiB; returns how many went."""
+        gone = 0
+        while (size := self.size_mb) > max_mb and (count := len(self)):
+            some = max(1, min(count, int(count * (1 - max_mb / size)) + 1))
+            with self._lock:
+                self._connection.execute("BEGIN IMMEDIATE")
+                oldest = self._connection.execute(
+                    "SELECT key FROM results LEFT JOIN ages USING (key) ORDER BY coalesce(added, 0) LIMIT ?", (some,)
+                ).fetchall()
+                for table in ("results", "ages"):
+                    self._connection.executemany(f"DELETE FROM {table} WHERE key = ?", oldest)
+                self._connection.execute("COMMIT")
+            gone += len(oldest)
+        return gone
+
+    def clear(self) -> int:
+        """Remove all results and give the space back; returns how many went."""
+        gone = len(self)
+        with self._lock:
+            self._connection.execute("DELETE FROM results")
+            self._connection.execute("DELETE FROM ages")
+            self._connection.execute("VACUUM")
+        return gone
 
     def close(self) -> None:
         with self._lock:

@@ -6,10 +6,11 @@ namespace, and in it file systems, processes and a network of its own; see ``use
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 
-__all__ = ["drop_privileges", "drop_root", "hide_behind", "unshare"]
+__all__ = ["drop_privileges", "drop_root", "hide_behind", "show", "unshare"]
 
 NOBODY = 65534
 _NAMESPACES = 0x20000 | 0x4000000 | 0x8000000 | 0x10000000 | 0x20000000 | 0x40000000  # mount, uts, ipc, user, pid, net
@@ -47,7 +48,12 @@ def drop_root() -> None:
     os.setgroups([])
     os.setresgid(NOBODY, NOBODY, NOBODY)
     os.setresuid(NOBODY, NOBODY, NOBODY)
-    _call("prctl", _PR_SET_DUMPABLE, 1, 0, 0, 0)  # else /proc/self would belong to root
+
+
+def show(visible: bool) -> None:
+    """Whether other processes of the same user may look into this one, and itself into its own ``/proc`` entries."""
+    with contextlib.suppress(OSError, AttributeError):  # only Linux knows
+        _call("prctl", _PR_SET_DUMPABLE, int(visible), 0, 0, 0)
 
 
 def unshare() -> bool:
@@ -57,11 +63,13 @@ def unshare() -> bool:
         _call("unshare", _NAMESPACES)
     except (OSError, AttributeError):
         return False
+    show(True)
     _write("/proc/self/setgroups", "deny")
     _write("/proc/self/uid_map", f"{NOBODY} {uid} 1")
     _write("/proc/self/gid_map", f"{NOBODY} {gid} 1")
     _call("mount", None, b"/", None, _REC | _PRIVATE, None)
     _write("/proc/sys/user/max_user_namespaces", "0")  # no further ones below these
+    show(False)
     return True
 
 
@@ -70,7 +78,12 @@ def _tmpfs(path: str, options: str) -> None:
 
 
 def hide_behind(work_dir: str) -> None:
-    """Put empty file systems of limited size over all that can be written to, the work folder included."""
+    """Put empty file systems of limited size over all that can be written to, and over other processes' entries."""
+    me = os.readlink("/proc/self")
+    for name in os.listdir("/proc"):
+        if name.isdigit() and name != me:
+            with contextlib.suppress(OSError):  # it has just ended
+                _tmpfs(f"/proc/{name}", "size=4k,nr_inodes=2,mode=000")
     for path, size in _SIZES_MB.items():
         if os.path.isdir(path):
             _tmpfs(path, f"size={size}m,nr_inodes={_WORK_FILES},mode=1777")

@@ -117,7 +117,7 @@ def resolve(isolation: str) -> Isolation:
 
 def hidden_folders() -> list[str]:
     """Folders of installed packages that a solution must not read, since they hold labels of tasks."""
-    bases = {name: sys.base_prefix for name in ("base", "platbase", "installed_base", "installed_platbase")}
+    bases = dict.fromkeys(("base", "platbase", "installed_base", "installed_platbase"), sys.base_prefix)
     sites = {*site.getsitepackages(), *(sysconfig.get_path(lib, vars=bases) for lib in ("purelib", "platlib"))}
     folders = [Path(packages) / package for packages in sorted(sites) for package in _DATA_PACKAGES]
     return [str(folder) for folder in folders if folder.is_dir()]
@@ -183,4 +183,4 @@ def command(
         args += ["--tmpfs", folder]
     for task_id, public_dir in data_dirs.items():
         args += ["--ro-bind", str(public_dir), f"{DATA}/{task_id}"]
-    return [*args, "--bind", str(work_root), WORK, "--chdir", "/", "--"]
+    return [*args, "--bind", str(work_root), WORK, "--remount-ro", "/", "--chdir", "/", "--"]

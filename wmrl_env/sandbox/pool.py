@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import select
@@ -13,14 +14,15 @@ import sys
 import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from wmrl_env.sandbox import isolation as walls
 from wmrl_env.sandbox.containment import NOBODY
 
-__all__ = ["Worker", "WorkerLost"]
+__all__ = ["Worker", "WorkerLost", "remove_orphans"]
 
 _SCRIPT = Path(__file__).with_name("worker.py")
+_PREFIX = "wmrl-"
 _START_S = 120.0
 _GRACE_S = 15.0
 _WARM_MODULES = (
@@ -33,6 +35,26 @@ _WARM_MODULES = (
 
 class WorkerLost(Exception):
     """The worker process ended or fell silent: an infrastructure fault, not the solution's."""
+
+
+def _lock_file(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}.lock")  # beside it: within the solution's reach it would prove nothing
+
+
+def _claim(folder: Path) -> IO[bytes]:
+    """Hold a lock for as long as this process lives."""
+    file = _lock_file(folder).open("wb")
+    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    return file
+
+
+def remove_orphans() -> None:
+    """Remove folders of workers whose owner was killed before it could."""
+    for lock in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*.lock"):
+        with contextlib.suppress(OSError), lock.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(lock.with_suffix(""), ignore_errors=True)
+            lock.unlink()
 
 
 class Worker:
@@ -50,7 +72,8 @@ class Worker:
     ) -> None:
         self.data_dirs = dict(data_dirs)
         self._isolated = isolation == "bubblewrap"
-        self.root = Path(tempfile.mkdtemp(prefix="wmrl-"))
+        self.root = Path(tempfile.mkdtemp(prefix=_PREFIX))
+        self._claim = _claim(self.root)
         self._hand_over(self.root)
         prefix = walls.command(isolation, self.root, self.data_dirs, secrets)
         try:
@@ -63,7 +86,7 @@ class Worker:
                 start_new_session=True,
             )
         except OSError as error:
-            shutil.rmtree(self.root, ignore_errors=True)
+            self._remove()
             raise WorkerLost(f"the worker could not be started: {error}") from error
         if warm:
             try:
@@ -105,6 +128,11 @@ class Worker:
         if self._isolated and os.getuid() == 0:
             os.chown(folder, NOBODY, NOBODY)
 
+    def _remove(self) -> None:
+        shutil.rmtree(self.root, ignore_errors=True)
+        self._claim.close()
+        _lock_file(self.root).unlink(missing_ok=True)
+
     def scrub(self, text: str) -> str:
         """``text`` without paths and names of this machine, so that feedback is the same on every one."""
         for place, name in walls.places(self.root, self.data_dirs):
@@ -136,4 +164,4 @@ class Worker:
             if pipe is not None:
                 with contextlib.suppress(OSError):
                     pipe.close()
-        shutil.rmtree(self.root, ignore_errors=True)
+        self._remove()

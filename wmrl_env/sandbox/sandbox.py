@@ -13,7 +13,7 @@ from pathlib import Path
 from wmrl_env import tasks
 from wmrl_env.sandbox import isolation as walls
 from wmrl_env.sandbox.cache import Result, ResultCache, result_key
-from wmrl_env.sandbox.pool import Worker, WorkerLost
+from wmrl_env.sandbox.pool import Worker, WorkerLost, remove_orphans
 from wmrl_env.tasks.grading import InvalidSubmission, NoSubmission, grade
 from wmrl_env.tasks.sources import cache_root
 from wmrl_env.tasks.task import ResearchTask
@@ -135,6 +135,7 @@ class Sandbox:
 
     def _submit(self, task: ResearchTask, code: str, key: str) -> Future[Outcome]:
         if self._executor is None:
+            remove_orphans()
             self._executor = ThreadPoolExecutor(self.workers, thread_name_prefix="wmrl-sandbox")
         return self._executor.submit(self._run, task, code, key, self._closings)
 

@@ -110,6 +110,7 @@ def _report_exception(error: BaseException) -> None:
 
 def _solve(job: dict) -> None:
     """Run the solution; never returns."""
+    walls.show(True)
     for signum in (signal.SIGINT, signal.SIGTERM):
         signal.signal(signum, signal.SIG_DFL)
     os.chdir(job["work_dir"])
@@ -294,6 +295,7 @@ def _run(job: dict) -> dict:
 def main() -> None:
     if os.getuid() == 0 and "--drop-root" in sys.argv:
         walls.drop_root()
+    walls.show(False)
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the caller decides what Ctrl-C means
     reports = os.fdopen(os.dup(1), "w", buffering=1)

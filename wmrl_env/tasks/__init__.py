@@ -10,6 +10,8 @@ from __future__ import annotations
 import builtins
 import csv
 import json
+import logging
+import shutil
 from functools import lru_cache
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from wmrl_env.tasks.task import ResearchTask, Split
 
 __all__ = ["ResearchTask", "ensure_data", "get", "list", "register"]
 
+_log = logging.getLogger(__name__)
 _HERE = Path(__file__).parent
 _registered: dict[str, ResearchTask] = {}
 _ready: set[ResearchTask] = set()  # whose files this process has seen
@@ -77,6 +80,21 @@ def list(split: Split | None = None) -> builtins.list[ResearchTask]:
     return [task for task in _shipped().values() if split in (None, task.split)]
 
 
+def _prepare_alike(task: ResearchTask) -> None:
+    """Prepare a shipped task's data; what another version of the package prepared is made anew."""
+    from wmrl_env.tasks.sources import fingerprint, prepare
+
+    folder = prepare(task.id)
+    if fingerprint(folder) != task.fingerprint:
+        shutil.rmtree(folder)
+        if fingerprint(prepare(task.id)) != task.fingerprint:
+            _log.warning(
+                "the data of task %r differ from those that its leaderboard was made with: scores may not compare. "
+                "Is another version of the package that carries them installed?",
+                task.id,
+            )
+
+
 def ensure_data(task: ResearchTask) -> ResearchTask:
     """Have the task's files on disk: shipped tasks are prepared on first use, others must be there.
 
@@ -87,9 +105,7 @@ def ensure_data(task: ResearchTask) -> ResearchTask:
     if task in _ready:
         return task
     if task.id in _shipped():
-        from wmrl_env.tasks.sources import prepare
-
-        prepare(task.id)
+        _prepare_alike(task)
         description = task.public_dir / "description.md"
         if not description.exists() or description.read_text(encoding="utf-8") != task.details:
             description.write_text(task.details, encoding="utf-8")

@@ -1,0 +1,157 @@
+"""No hostile solution escapes, disturbs the next one or outlives its run; each gets the outcome that it deserves."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from tests.security.hostile import ATTACKS, HARMLESS
+from tests.support import WALLS, make_task_dir
+from wmrl_env import tasks
+from wmrl_env.sandbox import Sandbox, isolation
+from wmrl_env.tasks.task import ResearchTask
+from world_models.outcomes import Outcome, Status, Submission
+
+ROOT = Path(__file__).parents[2]
+MODES = [
+    pytest.param((walls, warm), id=f"{walls}-{'warm' if warm else 'cold'}") for walls in WALLS for warm in (True, False)
+]
+
+
+@pytest.fixture(scope="module")
+def task(tmp_path_factory):
+    folder = make_task_dir(
+        tmp_path_factory.mktemp("hostile") / "hostile-toy", time_limit_s=1, memory_limit_mb=256, id="hostile-toy"
+    )
+    task = ResearchTask.from_directory(folder)
+    tasks.register(task)
+    return task
+
+
+@pytest.fixture(scope="module")
+def port():
+    """Somebody listens here, on TCP and on an abstract socket."""
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.socket(socket.AF_UNIX) as abstract:
+        number = server.getsockname()[1]
+        abstract.bind(f"\0wmrl-test-{number}")
+        abstract.listen()
+        yield number
+
+
+def processes() -> set[int]:
+    return {int(name) for name in os.listdir("/proc") if name.isdigit()}
+
+
+def chosen(walls: str) -> list[str]:
+    return [name for name, attack in ATTACKS.items() if walls == "bubblewrap" or not attack.walled]
+
+
+@pytest.fixture(scope="module", params=MODES)
+def outcomes(request, task, port, tmp_path_factory) -> dict[str, tuple[Outcome, Outcome]]:
+    """By attack: how it ended, and how a harmless solution right after it did."""
+    walls, warm = request.param
+    patch = pytest.MonkeyPatch()
+    patch.setenv("SECRET_TOKEN", "do not tell")
+    folder = tmp_path_factory.mktemp("left")
+    patch.setattr(tempfile, "tempdir", str(folder))
+    names = chosen(walls)
+    codes = []
+    for name in names:
+        attack = ATTACKS[name].code.replace("{port}", str(port)).replace("{private}", str(task.private_dir))
+        codes += [attack, f"{HARMLESS}# after: {name}"]
+    before = processes()
+    with Sandbox(2, walls, None, warm_start=warm, wall_factor=3.0) as sandbox:
+        found = sandbox.execute([Submission(task.id, task.text, code) for code in codes])
+    assert not list(folder.iterdir()), "folders are left"
+    left = [pid for pid in processes() - before if "python" in _command(pid) and str(folder) in _command(pid)]
+    assert not left, "processes are left"
+    patch.undo()
+    return dict(zip(names, zip(found[::2], found[1::2], strict=True), strict=True))
+
+
+def _command(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text(errors="replace")
+    except OSError:
+        return ""
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_an_attack_ends_as_it_should_and_harms_nobody(name, outcomes):
+    if name not in outcomes:  # plain processes are not claimed to stop it
+        assert ATTACKS[name].walled
+        return
+    attack, after = outcomes[name]
+    assert "ESCAPED" not in attack.feedback, attack.feedback
+    assert attack.status in ATTACKS[name].endings, attack.feedback
+    assert len(attack.feedback) < 20_000
+    assert after.status is Status.VALID, after.feedback
+
+
+def test_there_are_attacks_of_every_kind():
+    assert len(ATTACKS) >= 30
+    assert sum(attack.walled for attack in ATTACKS.values()) < len(ATTACKS) - 15
+
+
+def as_ordinary_user() -> list[str]:
+    """Command prefix, should this be root, under which Python can become nobody and still sees its interpreter."""
+    if os.getuid() != 0:
+        return []
+    args = [isolation.find_bubblewrap() or "bwrap", "--bind", "/proc", "/proc", "--dev-bind", "/dev", "/dev"]
+    args += ["--bind", "/tmp", "/tmp", "--setenv", "HOME", "/tmp", "--cap-add", "ALL"]
+    for path in ("/usr", "/bin", "/lib", "/lib64", "/etc", "/sys", sys.base_prefix, sys.prefix, str(ROOT)):
+        for parent in reversed(Path(path).parents[:-1]):
+            args += ["--perms", "0755", "--dir", str(parent)]
+        args += ["--ro-bind-try", path, path]
+    return [*args, "--chdir", str(ROOT), "--"]
+
+
+@pytest.mark.skipif("bubblewrap" not in WALLS, reason="there are no walls to be tested")
+def test_an_ordinary_user_has_the_same_walls():
+    names = [
+        "many children",
+        "writes elsewhere",
+        "reads other processes",
+        "unshare",
+        "mount",
+        "setuid",
+        "one large array",
+    ]
+    script = """
+import json, os, sys, tempfile
+from pathlib import Path
+from wmrl_env.sandbox.containment import drop_root
+if os.getuid() == 0:
+    drop_root()
+sys.path.insert(0, "tests")
+from support import make_task_dir
+from wmrl_env import tasks
+from wmrl_env.sandbox import Sandbox
+from wmrl_env.tasks.task import ResearchTask
+from world_models.outcomes import Submission
+with tempfile.TemporaryDirectory() as folder:
+    made = make_task_dir(Path(folder) / "ordinary-toy", time_limit_s=3, memory_limit_mb=256)
+    task = ResearchTask.from_directory(made)
+    tasks.register(task)
+    with Sandbox(2, "bubblewrap", None, warm_start=True) as sandbox:
+        outcomes = sandbox.execute([Submission(task.id, task.text, code) for code in json.load(sys.stdin)])
+print(json.dumps([os.getuid(), *([outcome.status, outcome.feedback] for outcome in outcomes)]))
+"""
+    done = subprocess.run(
+        [*as_ordinary_user(), sys.executable, "-c", script],
+        input=json.dumps([ATTACKS[name].code for name in names] + [HARMLESS]),
+        capture_output=True, text=True, cwd=ROOT, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    uid, *found = json.loads(done.stdout)
+    assert uid != 0
+    for name, (status, feedback) in zip(names, found, strict=False):
+        assert "ESCAPED" not in feedback and status in ATTACKS[name].endings, (name, feedback)
+    assert found[-1][0] == "VALID", found[-1]
