@@ -147,7 +147,7 @@ else:
     "searches for the labels": _probe(
         """
 for pattern in ('private', '../private', '../../private'):
-    if os.path.exists(os.path.join(os.environ['DATA_DIR'], pattern, 'labels.csv')):
+    if attempt(open, os.path.join(os.environ['DATA_DIR'], pattern, 'labels.csv')):
         escaped('labels')
 large = ('/proc', '/sys', '/usr', '/opt', sys.prefix, sys.base_prefix)
 for root, dirs, files in os.walk('/'):

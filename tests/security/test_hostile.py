@@ -15,7 +15,7 @@ import pytest
 from tests.security.hostile import ATTACKS, HARMLESS
 from tests.support import WALLS, make_task_dir
 from wmrl_env import tasks
-from wmrl_env.sandbox import Sandbox, isolation
+from wmrl_env.sandbox import Sandbox, isolation, landlock
 from wmrl_env.tasks.task import ResearchTask
 from world_models.outcomes import Outcome, Status, Submission
 
@@ -98,6 +98,25 @@ def test_an_attack_ends_as_it_should_and_harms_nobody(name, outcomes):
 def test_there_are_attacks_of_every_kind():
     assert len(ATTACKS) >= 30
     assert sum(attack.walled for attack in ATTACKS.values()) < len(ATTACKS) - 15
+
+
+# What Landlock stops where there are no namespaces, and the version that it takes.
+LANDLOCKED = {"writes elsewhere": 1, "searches for the labels": 1, "TCP": 4, "abstract socket": 6,
+              "kills process 1 and its parent": 6, "mount": 1, "setuid": 0}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LANDLOCKED)
+def test_plain_processes_are_held_by_landlock(name, task, port):
+    if landlock.abi() < LANDLOCKED[name] or (name in ("mount", "setuid") and os.getuid() == 0):
+        assert isolation.process_fault()  # it is not claimed
+        return
+    code = ATTACKS[name].code.replace("{port}", str(port))
+    if name == "TCP":
+        code = code.replace("('1.1.1.1', 53)", f"('127.0.0.1', {port})")
+    with Sandbox(1, "process", None, warm_start=True) as sandbox:
+        outcomes = sandbox.execute([Submission(task.id, task.text, one) for one in (code, HARMLESS)])
+    assert "ESCAPED" not in outcomes[0].feedback, outcomes[0].feedback
+    assert outcomes[0].status in ATTACKS[name].endings and outcomes[1].status is Status.VALID
 
 
 def as_ordinary_user() -> list[str]:

@@ -49,6 +49,8 @@ def examine() -> dict[str, Any]:
             "bubblewrap": isolation.find_bubblewrap(),
             "fault": fault,
             "used": "process" if fault else "bubblewrap",
+            "namespaces_fault": isolation.namespaces_fault(),
+            "process": isolation.process_fault(),
         },
         "cache": str(cache_root()),
         "packages": {name: _version(name) for name in _CORE},
@@ -70,8 +72,10 @@ def doctor(as_json: AsJson = False) -> None:
         "isolation",
         f"bubblewrap works ({facts['isolation']['bubblewrap']})"
         if fault is None
-        else f"plain processes with resource limits, which keep nothing from your files or the network: {fault}",
+        else f"plain processes with resource limits: {facts['isolation']['process']}. {fault}",
     )
+    alone = facts["isolation"]["namespaces_fault"]
+    table.add_row("walls a solution", "its own, also in warm workers" if alone is None else f"its worker's: {alone}")
     table.add_row("cache", facts["cache"])
     for name, found in facts["packages"].items():
         table.add_row(name, found or "missing")

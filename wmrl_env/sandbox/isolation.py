@@ -16,6 +16,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal, get_args
 
+from wmrl_env.sandbox import landlock
+
 __all__ = [
     "DATA",
     "WORK",
@@ -25,7 +27,10 @@ __all__ = [
     "environment",
     "find_bubblewrap",
     "hidden_folders",
+    "namespaces_fault",
     "places",
+    "process_fault",
+    "reach",
     "resolve",
 ]
 
@@ -91,6 +96,33 @@ def bubblewrap_fault() -> str | None:
     return None
 
 
+@lru_cache(maxsize=1)
+def namespaces_fault() -> str | None:
+    """Why a warm worker's solutions cannot have namespaces of their own, ``None`` where they have."""
+    if fault := bubblewrap_fault():
+        return fault
+    script = (
+        f"import runpy, os; walls = runpy.run_path({str(Path(__file__).with_name('containment.py'))!r}); "
+        "os.getuid() or walls['drop_root'](); print(walls['unshare']())"
+    )
+    probe = [*command("bubblewrap", Path("/tmp"), {}), sys.executable, "-c", script]
+    result = subprocess.run(probe, capture_output=True, text=True, timeout=20, env=environment(), check=False)
+    if result.stdout.strip() == "True":
+        return None
+    return "the kernel does not let ordinary processes make namespaces: see user.max_user_namespaces and AppArmor"
+
+
+def process_fault() -> str:
+    """What plain processes are not kept from on this machine."""
+    version = landlock.abi() if sys.platform.startswith("linux") else 0
+    if not version:
+        return "they reach your files and the network (no Landlock here)"
+    open_to = ["UDP"] if version >= 4 else ["the network"]
+    if version < 6:
+        open_to.append("signals to your processes")
+    return f"files are out of their reach by Landlock; they still reach {' and '.join(open_to)}, and see processes"
+
+
 def resolve(isolation: str) -> Isolation:
     """The isolation to use for ``"auto"``, ``"bubblewrap"`` or ``"process"``.
 
@@ -107,11 +139,7 @@ def resolve(isolation: str) -> Isolation:
         return "bubblewrap"
     if isolation == "bubblewrap":
         raise RuntimeError(fault)
-    _log.warning(
-        "solutions run as plain processes with resource limits, which do not keep them from reading or writing "
-        "your files or from the network: %s",
-        fault,
-    )
+    _log.warning("solutions run as plain processes with resource limits: %s. %s", process_fault(), fault)
     return "process"
 
 
@@ -121,6 +149,16 @@ def hidden_folders() -> list[str]:
     sites = {*site.getsitepackages(), *(sysconfig.get_path(lib, vars=bases) for lib in ("purelib", "platlib"))}
     folders = [Path(packages) / package for packages in sorted(sites) for package in _DATA_PACKAGES]
     return [str(folder) for folder in folders if folder.is_dir()]
+
+
+def reach(work_dir: str, data_dir: str) -> dict[str, list[str]]:
+    """What a plain process may read and write, as :func:`wmrl_env.sandbox.landlock.confine` takes it."""
+    system = [*_SYSTEM, "/etc/localtime", "/proc", "/sys/devices/system", "/dev/urandom", "/dev/random"]
+    return {
+        "readable": [*system, sys.prefix, sys.base_prefix, data_dir],
+        "writable": [work_dir, "/dev/null", "/dev/shm"],
+        "hidden": hidden_folders(),
+    }
 
 
 def places(work_root: Path, data_dirs: Mapping[str, Path]) -> list[tuple[str, str]]:

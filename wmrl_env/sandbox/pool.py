@@ -118,6 +118,7 @@ class Worker:
             "wall_s": wall_s,
             "memory_mb": memory_mb,
             "contain": self._isolated,
+            "confine": None if self._isolated else walls.reach(str(work), str(self.data_dirs[task_id])),
             "hidden": [] if self._isolated else walls.hidden_folders(),
             "processes": 64 if self._isolated else 0,  # outside a namespace the limit would count the user's own
         }

@@ -45,7 +45,7 @@ def _neighbour(name: str) -> types.ModuleType:
     return module
 
 
-walls = _neighbour("containment")
+walls, landlock = _neighbour("containment"), _neighbour("landlock")
 
 
 def _prctl(option: int, value: int) -> None:
@@ -126,6 +126,8 @@ def _solve(job: dict) -> None:
     linecache.cache[_SOLUTION] = (len(job["code"]), None, job["code"].splitlines(keepends=True), _SOLUTION)
     status = 0
     try:
+        if job["confine"] is not None and landlock.confine(**job["confine"]):
+            os.environ["TMPDIR"] = job["work_dir"]
         _hide(job["hidden"])
         _limit(job)
         exec(compile(job["code"], _SOLUTION, "exec", dont_inherit=True), main.__dict__)
