@@ -297,9 +297,12 @@ def _judge(task: ResearchTask, report: dict, folder: Path, scrub: Callable[[str]
     """What a finished run amounts to; its detail starts with the solution's last lines of output.
 
     Raises:
+        WorkerLost: it never began.
         SolutionKilled: something killed it, from outside or itself.
     """
     seconds, code = report["cpu_s"], report["exit_code"]
+    if code is None:
+        raise WorkerLost("the solution could not be started")
     log = _log_tail(folder / "log", scrub)
 
     def ending(line: str) -> str:

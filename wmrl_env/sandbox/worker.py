@@ -108,8 +108,8 @@ def _report_exception(error: BaseException) -> None:
     print("".join(summary.format()), file=sys.stderr, flush=True)
 
 
-def _solve(job: dict) -> None:
-    """Run the solution; never returns."""
+def _solve(job: dict, ready: int) -> None:
+    """Run the solution; never returns. What fails before ``ready`` was told is not the solution's fault."""
     walls.show(True)
     for signum in (signal.SIGINT, signal.SIGTERM):
         signal.signal(signum, signal.SIG_DFL)
@@ -124,12 +124,14 @@ def _solve(job: dict) -> None:
     sys.modules["__main__"] = main
     sys.argv = [_SOLUTION]
     linecache.cache[_SOLUTION] = (len(job["code"]), None, job["code"].splitlines(keepends=True), _SOLUTION)
+    if job["confine"] is not None and landlock.confine(**job["confine"]):
+        os.environ["TMPDIR"] = job["work_dir"]
+    _hide(job["hidden"])
+    _limit(job)
+    os.write(ready, b"1")
+    os.close(ready)
     status = 0
     try:
-        if job["confine"] is not None and landlock.confine(**job["confine"]):
-            os.environ["TMPDIR"] = job["work_dir"]
-        _hide(job["hidden"])
-        _limit(job)
         exec(compile(job["code"], _SOLUTION, "exec", dont_inherit=True), main.__dict__)
     except SystemExit as error:
         if error.code not in (None, 0):
@@ -152,23 +154,25 @@ def _supervise(job: dict, report: int, contained: bool) -> None:
     log = os.open("log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600, dir_fd=out)
     if contained:
         walls.hide_behind(job["work_dir"])
+    begun, ready = os.pipe()
     pid = os.fork()
     if pid == 0:
         null = os.open(os.devnull, os.O_RDONLY)
-        os.dup2(null, 0)
-        os.dup2(log, 1)
-        os.dup2(log, 2)
-        os.closerange(3, 1024)
+        for handle, number in ((null, 0), (log, 1), (log, 2), (ready, 3)):
+            os.dup2(handle, number)
+        os.closerange(4, 1024)
         if contained:
             walls.drop_privileges()
-        _solve(job)
+        _solve(job, 3)
+    os.close(ready)
     status = None
     while status is None:  # orphans come to process 1
-        ended, code = os.waitpid(-1, 0)
-        status = code if ended == pid else None
+        orphan, code = os.waitpid(-1, 0)
+        status = code if orphan == pid else None
     if contained:
         _hand_out(Path(job["submission_path"]), out)
-    os.write(report, json.dumps({"exit_code": os.waitstatus_to_exitcode(status)}).encode())
+    ended = os.waitstatus_to_exitcode(status) if os.read(begun, 1) else None
+    os.write(report, json.dumps({"exit_code": ended}).encode())
     os._exit(0)
 
 
@@ -201,8 +205,8 @@ def _separate(job: dict, report: int) -> None:
         _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         _supervise(job, report, contained=True)
     os.close(report)
-    os.waitpid(pid, 0)
-    os._exit(0)
+    _, status = os.waitpid(pid, 0)
+    os._exit(1 if os.WIFEXITED(status) and os.WEXITSTATUS(status) else 0)
 
 
 def _descendants() -> list[int]:
@@ -263,8 +267,11 @@ def _run(job: dict) -> dict:
     reports, report = os.pipe()
     pid = os.fork()
     if pid == 0:
-        os.close(reports)
-        _separate(job, report)
+        try:
+            os.close(reports)
+            _separate(job, report)
+        finally:  # nothing that fails there may come back and take jobs
+            os._exit(1)
     os.close(report)
     handle = os.pidfd_open(pid)
     exceeded, spent = None, 0.0
@@ -281,13 +288,16 @@ def _run(job: dict) -> dict:
         os.close(handle)
     if handle not in ready:
         os.kill(pid, signal.SIGKILL)  # its child is told to end with it, and its child's namespace with that one
-    _, _, usage = os.wait4(pid, 0)
+    _, status, usage = os.wait4(pid, 0)
     _kill_descendants()
     with os.fdopen(reports, "rb") as file:
         told = file.read()
+    if told:
+        code = json.loads(told)["exit_code"]
+    else:  # the walls could not be raised, or somebody killed what watches over the solution
+        code = None if os.WIFEXITED(status) and os.WEXITSTATUS(status) else -signal.SIGKILL
     return {
-        # What ended before it could report was ended from outside.
-        "exit_code": json.loads(told)["exit_code"] if told else -signal.SIGKILL,
+        "exit_code": code,
         "exceeded": exceeded,
         "cpu_s": max(spent, usage.ru_utime + usage.ru_stime),
         "wall_s": time.monotonic() - started,

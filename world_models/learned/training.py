@@ -22,7 +22,7 @@ from world_models.store import Transition, load_transitions
 __all__ = ["train"]
 
 _MINIMUM = 50
-_SUPPORT = 3
+_SUPPORT = 6
 _VALIDATION_SHARE = 0.1
 _BATCH = 128
 _LEARNING_RATE, _WEIGHT_DECAY = 3e-3, 3e-2

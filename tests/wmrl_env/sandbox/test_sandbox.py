@@ -233,3 +233,18 @@ def test_bad_arguments_and_unknown_tasks(task):
         Sandbox(wall_factor=0.5)
     with Sandbox(1, "process", None) as sandbox, pytest.raises(KeyError, match="nonesuch"):
         sandbox.execute([Submission("nonesuch", "", "x = 1")])
+
+
+@pytest.mark.parametrize("walls", WALLS)
+def test_what_fails_before_a_solution_begins_is_not_its_fault(task, walls, monkeypatch):
+    honest = Worker._ask
+
+    def without_limits(self, message, timeout_s):
+        return honest(self, {key: value for key, value in message.items() if key != "cpu_s"}, timeout_s)
+
+    with Sandbox(1, walls, None, warm_start=True) as sandbox:
+        monkeypatch.setattr(Worker, "_ask", without_limits)
+        (outcome,) = sandbox.execute(submissions(task, [COPY_SAMPLE]))
+        assert outcome.status is Status.UNGRADED and outcome.score is None
+        monkeypatch.undo()
+        assert sandbox.execute(submissions(task, [COPY_SAMPLE]))[0].status is Status.VALID
