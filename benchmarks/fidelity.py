@@ -2,7 +2,8 @@
 
 python benchmarks/fidelity.py [--quick] [--seed S] [--out PATH]
 
-Rows: models. Groups: ``in_task``, unseen solutions of known tasks; ``heldout``, tasks held out whole.
+Rows: models. Groups: ``in_task``, unseen solutions of known tasks; ``heldout``, tasks held out whole; the same of
+free-form scripts.
 """
 
 from __future__ import annotations
@@ -20,8 +21,13 @@ from wmrl_env.cli.data import unseen
 from world_models.fidelity import fidelity
 
 HERE = Path(__file__).parent
-DATA = HERE.parent / "data" / "outcomes.parquet"
-GROUPS = {"in_task": "test", "heldout": "heldout"}
+DATA = HERE.parent / "data"
+GROUPS = {
+    "in_task": ("outcomes", "test"),
+    "heldout": ("outcomes", "heldout"),
+    "in_task_scripts": ("scripts", "test"),
+    "heldout_scripts": ("scripts", "heldout"),
+}
 METRICS = (
     "status_accuracy",
     "status_balanced_accuracy",
@@ -36,10 +42,10 @@ METRICS = (
 
 def measure(data: Path, bootstrap: int, seed: int) -> list[dict[str, Any]]:
     """One row a group, of the model in the package."""
-    recorded = world_models.load_transitions(data)
     model = world_models.make("learned")
     rows = []
-    for group, split in GROUPS.items():
+    for group, (recording, split) in GROUPS.items():
+        recorded = world_models.load_transitions(data / f"{recording}.parquet")
         report = fidelity(model, unseen(recorded, split), bootstrap=bootstrap, seed=seed)
         metrics = {name: report.metrics[name].to_dict() for name in METRICS}
         rows.append({"name": "learned", "group": group, "metrics": metrics})

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["collect", "fidelity", "train_world_model", "unseen"]
 
-_DATA = Path("data/outcomes.parquet")
+_DATA, _SCRIPTS = Path("data/outcomes.parquet"), Path("data/scripts.parquet")
 Data = Annotated[Path, typer.Option(help="Recorded outcomes: what wmrl collect wrote, SQLite or Parquet.")]
 
 
@@ -30,6 +30,7 @@ def collect(
     per_task: Annotated[
         int, typer.Option(min=0, help="Pipeline solutions drawn for a task, beside its references.")
     ] = 350,
+    references: Annotated[bool, typer.Option(help="Run the tasks' reference solutions, too.")] = True,
     scripts: Annotated[int, typer.Option(min=0, help="Free-form scripts drawn for each task.")] = 0,
     task: Annotated[list[str] | None, typer.Option(help="Task id; may be given several times. Default: all.")] = None,
     workers: Annotated[int, typer.Option(min=1, help="Solutions that run at once.")] = 2,
@@ -45,6 +46,7 @@ def collect(
             out,
             per_task=per_task,
             scripts_per_task=scripts,
+            references=references,
             task_ids=task,
             workers=workers,
             seed=seed,
@@ -63,7 +65,9 @@ def collect(
 
 
 def train_world_model(
-    data: Data = _DATA,
+    data: Annotated[
+        list[Path], typer.Option(help="Recorded outcomes, SQLite or Parquet; may be given several times.")
+    ] = [_DATA, _SCRIPTS],  # noqa: B006  read only
     out: Annotated[Path, typer.Option(help="Folder of the checkpoint.")] = Path("runs/world-model"),
     epochs: Annotated[int, typer.Option(min=1, help="Passes over the data.")] = 60,
     seed: Seed = 0,
@@ -75,7 +79,8 @@ def train_world_model(
 
     heldout = [task.id for task in tasks.list("heldout")]
     with progress("training", "epochs") as advance:
-        model = world_models.train(data, out, seed=seed, exclude_tasks=heldout, epochs=epochs, progress=advance)
+        recorded = [row for path in data for row in world_models.load_transitions(path)]
+        model = world_models.train(recorded, out, seed=seed, exclude_tasks=heldout, epochs=epochs, progress=advance)
     result = {"out": str(out), "name": model.name, "version": model.version, **model.facts}
     emit(result, f"{model.name} {model.version} in {out}, trained on {model.facts['rows']} outcomes", as_json)
 

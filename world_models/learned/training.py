@@ -26,7 +26,7 @@ _SUPPORT = 6
 _VALIDATION_SHARE = 0.1
 _BATCH = 128
 _LEARNING_RATE, _WEIGHT_DECAY = 3e-3, 3e-2
-_DROPOUT = 0.25
+_DROPOUT = 0.1
 _TASK_NOISE = 0.5  # so that no member knows a task by the exact values of its facts
 _BAG = 0.9  # share of the rows that a member sees
 _WEIGHTS = {"percentile": 1.0, "seconds": 0.3, "kind": 0.3}
@@ -52,7 +52,7 @@ def train(
     seed: int = 0,
     exclude_tasks: Collection[str] = (),
     members: int = 5,
-    hidden: int = 96,
+    hidden: int = 72,
     epochs: int = 60,
     progress: Callable[[int, int], None] | None = None,
 ) -> LearnedModel:
