@@ -111,7 +111,6 @@ class Worker:
         job = {
             "code": code,
             "work_dir": str(inside),
-            "log_path": str(inside / "log"),
             "submission_path": str(inside / "submission.csv"),
             "data_dir": f"{walls.DATA}/{task_id}" if self._isolated else str(self.data_dirs[task_id]),
             "cpu_s": cpu_s,

@@ -38,13 +38,12 @@ class Sandbox:
 
     Args:
         workers: solutions that run at once, each on one thread.
-        isolation: ``"bubblewrap"``, ``"process"`` (resource limits only: for code that you trust), or ``"auto"``:
-            bubblewrap where it works, else plain processes with a warning.
+        isolation: ``"bubblewrap"``, ``"process"`` (resource limits, and Landlock where the kernel has it), or ``"auto"``:
+            bubblewrap where it works, else plain processes with a warning. See ``docs/sandbox.md``.
         cache: SQLite file of earlier results, served again for the same solution, task and limits; default in
             :func:`wmrl_env.tasks.sources.cache_root`; ``None`` runs every submission anew.
         warm_start: keep worker processes with the usual libraries imported and fork one child a solution, which saves
-            the seconds that imports take. Solutions of one worker then share a process namespace and ``/tmp`` one after
-            the other; without it each has walls of its own.
+            the seconds that imports take. Each solution has namespaces of its own either way.
         wall_factor: wall seconds allowed for each CPU second, so that a busy machine times nobody out.
 
     Raises:
