@@ -38,8 +38,8 @@ class Sandbox:
 
     Args:
         workers: solutions that run at once, each on one thread.
-        isolation: ``"bubblewrap"``, ``"process"`` (resource limits, and Landlock where the kernel has it), or ``"auto"``:
-            bubblewrap where it works, else plain processes with a warning. See ``docs/sandbox.md``.
+        isolation: ``"bubblewrap"``, ``"process"`` (resource limits, and Landlock where the kernel has it), or
+            ``"auto"``: bubblewrap where it works, else plain processes with a warning. See ``docs/sandbox.md``.
         cache: SQLite file of earlier results, served again for the same solution, task and limits; default in
             :func:`wmrl_env.tasks.sources.cache_root`; ``None`` runs every submission anew.
         warm_start: keep worker processes with the usual libraries imported and fork one child a solution, which saves
