@@ -120,13 +120,13 @@ def measure(runs: int, seed: int) -> list[dict[str, Any]]:
     return rows
 
 
-def _processes() -> int:
-    """Processes of this sandbox: those of its worker script."""
+def _processes(folder: str) -> int:
+    """Processes of workers whose folders lie in ``folder``; what runs inside ends with its bubblewrap."""
     count = 0
     for name in os.listdir("/proc"):
         if name.isdigit():
             try:
-                count += b"sandbox/worker.py" in Path("/proc", name, "cmdline").read_bytes()
+                count += f"{folder}/wmrl-".encode() in Path("/proc", name, "cmdline").read_bytes()
             except OSError:
                 continue
     return count
@@ -146,7 +146,6 @@ def soak(count: int, seed: int) -> bool:
     kinds = [*hostile, *plain]
     with tempfile.TemporaryDirectory() as left:
         tempfile.tempdir = left
-        before = _processes()
         with Sandbox(2, cache=None, warm_start=True, wall_factor=3.0) as box:
             alone = {
                 code: box.execute([Submission(task.id, task.text, code)])[0].status
@@ -160,7 +159,7 @@ def soak(count: int, seed: int) -> bool:
                 outcomes = box.execute([Submission(task.id, task.text, code) for code in some])
                 wrong += sum(outcome.status is not alone[code] for code, outcome in zip(some, outcomes, strict=True))
             growth = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory) / 1024
-        folders, processes = len(os.listdir(left)), _processes() - before
+        folders, processes = len(os.listdir(left)), _processes(left)
         tempfile.tempdir = None
     print(
         f"{count} submissions: {wrong} outcomes differ, {folders} folders and {processes} processes left, "
@@ -172,7 +171,7 @@ def soak(count: int, seed: int) -> bool:
 def kill(count: int, seed: int) -> bool:
     """The owner of a busy sandbox is killed again and again."""
     rng = random.Random(seed)
-    bad = 0
+    left = forgotten = 0
     with tempfile.TemporaryDirectory() as folder:
         script = f"""
 import itertools, sys, tempfile
@@ -186,22 +185,21 @@ with bench.Sandbox(2, cache={folder!r} + "/results.sqlite", warm_start=True) as 
         box.execute([bench.Submission(task.id, task.text, code) for code in codes])
         print(len(box._cache), flush=True)
 """
-        before = _processes()
         for _ in track(range(count), description="killing"):
             with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as owner:
                 time.sleep(rng.uniform(0.5, 6.0))
                 owner.send_signal(signal.SIGKILL)
                 told = [int(line) for line in (owner.stdout.read() if owner.stdout else "").split()]
             deadline = time.monotonic() + 5.0
-            while _processes() > before and time.monotonic() < deadline:
+            while _processes(folder) and time.monotonic() < deadline:
                 time.sleep(0.05)
-            survivors = _processes() - before
+            survivors = _processes(folder)
             cache = ResultCache(Path(folder, "results.sqlite"))
             lost = bool(told) and len(cache) < told[-1]
             cache.close()
-            bad += bool(survivors or lost)
-    print(f"{count} kills: {bad} with processes left after 5 s or results lost")
-    return bad == 0
+            left, forgotten = left + bool(survivors), forgotten + lost
+    print(f"{count} kills: after {left} of them a process was left 5 s later, after {forgotten} a result was lost")
+    return left == forgotten == 0
 
 
 def main() -> None:

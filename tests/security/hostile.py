@@ -46,8 +46,8 @@ class Attack(NamedTuple):
     walled: bool = False
 
 
-def _probe(code: str, *, walled: bool = True) -> Attack:
-    return Attack(_PROBE + code, _NOTHING, walled)
+def _probe(code: str, *, walled: bool = True, laborious: bool = False) -> Attack:
+    return Attack(_PROBE + code, (*_NOTHING, *_TOO_LONG) if laborious else _NOTHING, walled)
 
 
 ATTACKS: dict[str, Attack] = {
@@ -65,11 +65,12 @@ for n in range(500):
         break
 else:
     escaped('500 children')
-"""
+""",
+        laborious=True,
     ),
     "thread bomb": Attack(
         "import threading, time\nfor _ in range(100_000):\n    threading.Thread(target=time.sleep, args=(60,), daemon=True).start()",
-        _FAILS,
+        (*_FAILS, *_TOO_LONG),
         True,
     ),
     "daemon": _probe(
@@ -117,20 +118,23 @@ else:
         (Status.RUNTIME_ERROR, Status.OUT_OF_MEMORY),
     ),
     # --- output and disk ---
-    "a gigabyte of output": Attack("for _ in range(1000):\n    print('x' * 10 ** 6)", (*_FAILS, *_NOTHING)),
+    "a gigabyte of output": Attack("for _ in range(1000):\n    print('x' * 10 ** 6)", (*_FAILS, *_NOTHING, *_TOO_LONG)),
     "one endless line": Attack("import sys\nwhile True:\n    sys.stdout.write('x' * 65536)", _FAILS),
     "fills the disk": _probe(
         "written = 0\nfor i in range(200):\n    try:\n        with open(f'f{i}', 'wb') as file:\n            for _ in range(60):\n"
         "                written += file.write(b'x' * 10 ** 6)\n    except OSError:\n        break\n"
-        "if written > 2 * 10 ** 9: escaped('2 GB')\n"
+        "if written > 2 * 10 ** 9: escaped('2 GB')\n",
+        laborious=True,
     ),
     "fills the shared memory": _probe(
         "written = 0\nfor i in range(60):\n    try:\n        with open(f'/dev/shm/f{i}', 'wb') as file:\n            written += file.write(b'x' * 50_000_000)\n"
-        "    except OSError:\n        break\nif written > 10 ** 9: escaped('1 GB')\n"
+        "    except OSError:\n        break\nif written > 10 ** 9: escaped('1 GB')\n",
+        laborious=True,
     ),
     "millions of files": _probe(
         "n = 0\ntry:\n    for n in range(200_000):\n        open(f'n{n}', 'w').close()\nexcept OSError:\n    pass\n"
-        "if n > 150_000: escaped('files')\n"
+        "if n > 150_000: escaped('files')\n",
+        laborious=True,
     ),
     "giant sparse file": _probe("attempt(lambda: open('sparse', 'wb').truncate(10 ** 12))\n", walled=False),
     "writes elsewhere": _probe(
@@ -154,7 +158,8 @@ for root, dirs, files in os.walk('/'):
     dirs[:] = [name for name in dirs if os.path.join(root, name) not in large]
     if {'labels.csv', 'results.sqlite'} & set(files):
         escaped(root)
-"""
+""",
+        laborious=True,
     ),
     "links to the labels": Attack(
         "import os\nos.symlink('{private}/labels.csv', os.environ['SUBMISSION_PATH'])", _INVALID
@@ -223,7 +228,8 @@ for root, dirs, files in os.walk('/'):
     ),
     "rewrites the worker": _probe(
         "import types\nmain = sys.modules['__main__']\nfor module in list(sys.modules.values()):\n"
-        "    path = getattr(module, '__file__', None) or ''\n    if 'wmrl' in path and attempt(open, path, 'a'): escaped(path)\n"
+        "    path = getattr(module, '__file__', None) or ''\n    if 'wmrl' in path and attempt(open, path, 'a'): escaped(path)\n",
+        laborious=True,
     ),
     "speaks the worker's protocol": Attack(
         "import os\nfor fd in range(0, 64):\n    try:\n        os.write(fd, b'{\"exit_code\": 0, \"exceeded\": null, \"cpu_s\": 0.0, \"wall_s\": 0.0}\\n')\n    except OSError:\n        pass",

@@ -14,7 +14,7 @@ __all__ = ["drop_privileges", "drop_root", "hide_behind", "show", "unshare"]
 
 NOBODY = 65534
 _NAMESPACES = 0x20000 | 0x4000000 | 0x8000000 | 0x10000000 | 0x20000000 | 0x40000000  # mount, uts, ipc, user, pid, net
-_NOSUID, _NODEV, _REC, _PRIVATE = 0x2, 0x4, 0x4000, 0x40000
+_NOSUID, _NODEV, _BIND, _REC, _PRIVATE = 0x2, 0x4, 0x1000, 0x4000, 0x40000
 _PR_SET_DUMPABLE, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 4, 24, 38
 _CAPABILITY_VERSION = 0x20080522
 _LAST_CAPABILITY = 63
@@ -77,6 +77,27 @@ def _tmpfs(path: str, options: str) -> None:
     _call("mount", b"tmpfs", os.fsencode(path), b"tmpfs", _NOSUID | _NODEV, options.encode())
 
 
+def _mounted_below(path: str) -> list[str]:
+    """Folders below ``path`` that something is mounted on, those in others of them left out."""
+    with open("/proc/self/mountinfo", encoding="utf-8") as file:
+        points = {line.split()[4].replace("\\040", " ") for line in file}
+    found: list[str] = []
+    for point in sorted(points):
+        if point.startswith(f"{path}/") and not any(point.startswith(f"{above}/") for above in found):
+            found.append(point)
+    return found
+
+
+def _cover(path: str, options: str) -> None:
+    """Put an empty file system over a folder, but for what is mounted in it: an interpreter may lie in ``/tmp``."""
+    kept = [(point, os.open(point, os.O_PATH)) for point in _mounted_below(path)]
+    _tmpfs(path, options)
+    for point, handle in kept:
+        os.makedirs(point, exist_ok=True)
+        _call("mount", b"/proc/self/fd/%d" % handle, os.fsencode(point), None, _BIND | _REC, None)
+        os.close(handle)
+
+
 def hide_behind(work_dir: str) -> None:
     """Put empty file systems of limited size over all that can be written to, and over other processes' entries."""
     me = os.readlink("/proc/self")
@@ -86,7 +107,7 @@ def hide_behind(work_dir: str) -> None:
                 _tmpfs(f"/proc/{name}", "size=4k,nr_inodes=2,mode=000")
     for path, size in _SIZES_MB.items():
         if os.path.isdir(path):
-            _tmpfs(path, f"size={size}m,nr_inodes={_WORK_FILES},mode=1777")
+            _cover(path, f"size={size}m,nr_inodes={_WORK_FILES},mode=1777")
     _tmpfs(os.path.dirname(work_dir), f"size={_WORK_MB}m,nr_inodes={_WORK_FILES},mode=755")
     os.mkdir(work_dir)
     os.chdir(work_dir)
