@@ -11,7 +11,7 @@ import site
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal, get_args
@@ -143,15 +143,16 @@ def resolve(isolation: str) -> Isolation:
     return "process"
 
 
-def hidden_folders() -> list[str]:
+@lru_cache(maxsize=1)
+def hidden_folders() -> tuple[str, ...]:
     """Folders of installed packages that a solution must not read, since they hold labels of tasks."""
     bases = dict.fromkeys(("base", "platbase", "installed_base", "installed_platbase"), sys.base_prefix)
     sites = {*site.getsitepackages(), *(sysconfig.get_path(lib, vars=bases) for lib in ("purelib", "platlib"))}
     folders = [Path(packages) / package for packages in sorted(sites) for package in _DATA_PACKAGES]
-    return [str(folder) for folder in folders if folder.is_dir()]
+    return tuple(str(folder) for folder in folders if folder.is_dir())
 
 
-def reach(work_dir: str, data_dir: str) -> dict[str, list[str]]:
+def reach(work_dir: str, data_dir: str) -> dict[str, Sequence[str]]:
     """What a plain process may read and write, as :func:`wmrl_env.sandbox.landlock.confine` takes it."""
     system = [*_SYSTEM, "/etc/localtime", "/proc", "/sys/devices/system", "/dev/urandom", "/dev/random"]
     return {

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import ctypes
 import os
+import stat
 import struct
 from collections.abc import Iterable
-from pathlib import Path
 
 __all__ = ["abi", "confine"]
 
@@ -59,11 +59,11 @@ def confine(readable: Iterable[str], writable: Iterable[str], hidden: Iterable[s
     attributes = struct.pack("QQQ", every, _TCP if version >= 4 else 0, _SCOPES if version >= 6 else 0)
     size = 8 if version < 4 else 16 if version < 6 else 24
     ruleset = _syscall(_CREATE, attributes[:size], ctypes.c_size_t(size), ctypes.c_uint32(0))
-    out_of_sight = {Path(folder) for folder in hidden}
+    out_of_sight = frozenset(hidden)
     for path in writable:
-        _allow(ruleset, Path(path), every)
+        _allow(ruleset, path, every)
     for path in readable:
-        _allow_tree(ruleset, Path(path), out_of_sight)
+        _allow_tree(ruleset, path, out_of_sight)
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     _syscall(_RESTRICT, ruleset, ctypes.c_uint32(0))
@@ -71,24 +71,25 @@ def confine(readable: Iterable[str], writable: Iterable[str], hidden: Iterable[s
     return version
 
 
-def _allow_tree(ruleset: int, path: Path, hidden: set[Path]) -> None:
+def _allow_tree(ruleset: int, path: str, hidden: frozenset[str]) -> None:
     if path in hidden:
         return
-    if not any(folder.is_relative_to(path) for folder in hidden):
+    inside = frozenset(folder for folder in hidden if folder.startswith(f"{path}/"))
+    if not inside:
         _allow(ruleset, path, _EXECUTE | _READ | _LIST)
         return
     _allow(ruleset, path, _LIST)  # rules reach down: files are allowed one by one
-    for child in path.iterdir():
-        _allow_tree(ruleset, child, hidden)
+    for name in os.listdir(path):
+        _allow_tree(ruleset, f"{path}/{name}", inside)
 
 
-def _allow(ruleset: int, path: Path, rights: int) -> None:
+def _allow(ruleset: int, path: str, rights: int) -> None:
     try:
         handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:  # not there, or not ours to read in any case
         return
     try:
-        kept = rights if path.is_dir() else rights & _OF_FILES
+        kept = rights if stat.S_ISDIR(os.fstat(handle).st_mode) else rights & _OF_FILES
         rule = struct.pack("=Qi", kept, handle)
         _syscall(_ADD, ruleset, ctypes.c_int(_PATH_BENEATH), rule, ctypes.c_uint32(0))
     finally:

@@ -83,6 +83,15 @@ class Sandbox:
         self._executor: ThreadPoolExecutor | None = None
         self._closings = 0  # work begun before the last one is given up
 
+    def __getstate__(self) -> dict[str, object]:
+        kept = ("workers", "isolation", "warm_start", "wall_factor", "_cache_path")
+        return {name: self.__dict__[name] for name in kept}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        """In another process: the same settings, workers of its own."""
+        self.__dict__.update(state, executions=0, cpu_seconds=0.0, _tasks={})
+        self._open()
+
     def execute(self, submissions: Sequence[Submission]) -> list[Outcome]:
         """One outcome a submission, in the same order.
 

@@ -1,6 +1,7 @@
 """Executing solutions: each ending told from the others, on both isolations, cold and warm."""
 
 import _thread
+import multiprocessing
 import os
 import signal
 import threading
@@ -248,3 +249,12 @@ def test_what_fails_before_a_solution_begins_is_not_its_fault(task, walls, monke
         assert outcome.status is Status.UNGRADED and outcome.score is None
         monkeypatch.undo()
         assert sandbox.execute(submissions(task, [COPY_SAMPLE]))[0].status is Status.VALID
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_a_sandbox_goes_to_other_processes(method):
+    shipped = tasks.ensure_data(tasks.get("concrete"))
+    with Sandbox(1, "process", None) as sandbox, multiprocessing.get_context(method).Pool(1) as pool:
+        (expected,) = sandbox.execute(submissions(shipped, [COPY_SAMPLE]))
+        (there,) = pool.apply(Sandbox.execute, (sandbox, submissions(shipped, [COPY_SAMPLE])))
+    assert there.score == expected.score
