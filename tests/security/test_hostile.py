@@ -133,16 +133,8 @@ def as_ordinary_user() -> list[str]:
 
 
 @pytest.mark.skipif("bubblewrap" not in WALLS, reason="there are no walls to be tested")
-def test_an_ordinary_user_has_the_same_walls():
-    names = [
-        "many children",
-        "writes elsewhere",
-        "reads other processes",
-        "unshare",
-        "mount",
-        "setuid",
-        "one large array",
-    ]
+def test_an_ordinary_user_has_the_same_walls(port):
+    names = list(ATTACKS)
     script = """
 import json, os, sys, tempfile
 from pathlib import Path
@@ -156,16 +148,17 @@ from wmrl_env.sandbox import Sandbox
 from wmrl_env.tasks.task import ResearchTask
 from world_models.outcomes import Submission
 with tempfile.TemporaryDirectory() as folder:
-    made = make_task_dir(Path(folder) / "ordinary-toy", time_limit_s=3, memory_limit_mb=256)
+    made = make_task_dir(Path(folder) / "ordinary-toy", time_limit_s=1, memory_limit_mb=256)
     task = ResearchTask.from_directory(made)
     tasks.register(task)
-    with Sandbox(2, "bubblewrap", None, warm_start=True) as sandbox:
+    with Sandbox(2, "bubblewrap", None, warm_start=True, wall_factor=3.0) as sandbox:
         outcomes = sandbox.execute([Submission(task.id, task.text, code) for code in json.load(sys.stdin)])
 print(json.dumps([os.getuid(), *([outcome.status, outcome.feedback] for outcome in outcomes)]))
 """
+    codes = [*(ATTACKS[name].code for name in names), HARMLESS]
     done = subprocess.run(
         [*as_ordinary_user(), sys.executable, "-c", script],
-        input=json.dumps([ATTACKS[name].code for name in names] + [HARMLESS]),
+        input=json.dumps([code.replace("{port}", str(port)).replace("{private}", "/etc") for code in codes]),
         capture_output=True, text=True, cwd=ROOT, timeout=300, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
