@@ -248,7 +248,9 @@ def _slot(token: str, size: int) -> int:
 def _label(node: ast.AST | None, depth: int = 2) -> str:
     """Short name of an expression: what it calls, its name or its value."""
     if isinstance(node, ast.Call):
-        return _label(node.func, 0)
+        while isinstance(node, ast.Call):
+            node = node.func
+        return _label(node, 0)
     if isinstance(node, ast.Attribute):
         return node.attr
     if isinstance(node, ast.Name):
@@ -256,7 +258,8 @@ def _label(node: ast.AST | None, depth: int = 2) -> str:
     if isinstance(node, ast.Constant):
         return repr(node.value) if not isinstance(node.value, int) or abs(node.value) < 10**18 else "huge"
     if isinstance(node, ast.UnaryOp):
-        return f"{type(node.op).__name__}({_label(node.operand, 0)})"
+        operand = "UnaryOp" if isinstance(node.operand, ast.UnaryOp) else _label(node.operand, 0)
+        return f"{type(node.op).__name__}({operand})"
     if isinstance(node, (ast.Tuple, ast.List)) and depth:
         return f"({','.join(_label(element, depth - 1) for element in node.elts[:8])})"
     return type(node).__name__

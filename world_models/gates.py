@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import textwrap
 import threading
 import traceback
@@ -13,10 +15,11 @@ from world_models.outcomes import Outcome, Source, Status, Submission, ladder_sc
 
 __all__ = ["exact_outcome", "extract_code", "has_block"]
 
-_OPENING = re.compile(r"^([ \t]*)(`{3,}|~{3,})[ \t]*([^\s`]*)[^`]*$")
-_PYTHON = {"python", "py", "python3"}
+_OPENING = re.compile(r"[ \t]*(`{3,}|~{3,})")
+_PYTHON = re.compile(r"[{.]*(?:i?python|py)[\d.]*\}?")
 _FINAL = "FINAL"
 _LINE_CHARS = 200
+_COMPILED_APART = 100_000  # characters
 _NO_CODE = "NoCode: the reply holds no Python code"
 _compiling = threading.Lock()  # the warnings filters, set aside while compiling, belong to the whole process
 
@@ -36,7 +39,7 @@ def extract_code(reply: str) -> str:
     if not blocks or _compile_error(whole) is None:
         code = whole
     else:
-        marked = [code for mark, code in blocks if mark in _PYTHON]
+        marked = [code for mark, code in blocks if _PYTHON.fullmatch(mark)]
         unmarked = [code for mark, code in blocks if not mark]
         code = (marked or unmarked or [""])[-1]
     return code if _has_code(code) else ""
@@ -73,8 +76,9 @@ def _blocks(reply: str) -> list[tuple[str, str]]:
     for line in reply.split("\n"):  # not splitlines(): a form feed may stand in code
         if not fence:
             opening = _OPENING.match(line)
-            if opening:
-                fence, mark, content = opening[2], opening[3].lower(), []
+            rest = line[opening.end() :] if opening else ""
+            if opening and "`" not in rest:
+                fence, mark, content = opening[1], (rest.split() or [""])[0].lower(), []
         elif line.strip().startswith(fence) and not line.strip().strip(fence[0]):
             blocks.append((mark, _dedent(content)))
             fence = ""
@@ -102,9 +106,27 @@ def _has_code(code: str) -> bool:
     return any(line.strip() and not line.lstrip().startswith("#") for line in code.split("\n"))
 
 
+def _compile_apart(code: str) -> str | None:
+    """The same in a process of its own: long code can be nested so deeply that the compiler's stack overflows."""
+    script = "import sys; compile(sys.stdin.buffer.read().decode('utf-8', 'surrogatepass'), 'solution.py', 'exec')"
+    done = subprocess.run(
+        [sys.executable, "-I", "-W", "ignore", "-c", script],
+        input=code.encode("utf-8", "surrogatepass"), capture_output=True, check=False,
+    )  # fmt: skip
+    if done.returncode == 0:
+        return None
+    if done.returncode < 0:
+        return "SyntaxError: the code is nested too deeply to be compiled"
+    lines = done.stderr.decode("utf-8", "replace").rstrip().split("\n")
+    said = [i for i, line in enumerate(lines) if line.startswith('  File "solution.py"')] or [len(lines) - 1]
+    return "\n".join(line[:_LINE_CHARS] for line in lines[said[0] :])
+
+
 @lru_cache(maxsize=4096)
 def _compile_error(code: str) -> str | None:
     """What the interpreter prints when it refuses to compile the code, ``None`` when it accepts it."""
+    if len(code) > _COMPILED_APART:
+        return _compile_apart(code)
     try:
         with _compiling, warnings.catch_warnings():
             warnings.simplefilter("ignore")

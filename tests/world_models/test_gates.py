@@ -79,3 +79,22 @@ def test_code_that_compiles_passes_without_a_warning() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert exact_outcome(Submission("t", "", "x = '\\d'\nassert (1, 'always')\n")) is None
+
+
+@pytest.mark.parametrize("mark", ["python", "Python3", "py3", "python3.11", "ipython", "{python}", "{.python}", "py"])
+def test_the_usual_marks_of_python_blocks_are_known(mark: str) -> None:
+    assert extract_code(f"See:\n```{mark}\nx = 1\n```\n```text\nnothing\n```").strip() == "x = 1"
+
+
+def test_an_opening_line_of_any_length_is_read_at_once() -> None:
+    for filling in ("a", " ", "~"):
+        assert extract_code("```" + filling * 300_000 + "`\nnot code at all") != "unreachable"
+
+
+def test_code_that_the_compiler_does_not_survive_is_refused() -> None:
+    outcome = exact_outcome(Submission("t", "", "[x " + "for x in y " * 50_000 + "]"))
+    assert outcome is not None and outcome.status is Status.SYNTAX_ERROR
+    assert exact_outcome(Submission("t", "", "x = 1\n" * 20_000)) is None
+    broken = exact_outcome(Submission("t", "", "x = 1\n" * 20_000 + "def f(:"))
+    assert broken is not None and broken.feedback.endswith("SyntaxError: invalid syntax")
+    assert 'File "solution.py", line 20001' in broken.feedback

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.world_models.recordings import TASKS
+from world_models.features import code_features
 from world_models.inspection import CHECK_NAMES, inspect_solution
 from world_models.inspection.build import describe_library
 
@@ -96,3 +97,18 @@ def test_the_table_of_names_is_that_of_the_library():
     assert "LogisticRegression" in described["modules"]["sklearn.linear_model"]
     assert "max_depth" in described["parameters"]["RandomForestClassifier"]
     assert not any("._" in name for name in described["modules"])
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "x = " + "+".join(["1"] * 900),
+        "x = f" + "()" * 900,
+        "x = df" + ".pipe(f)" * 400,
+        "if a:\n    pass\n" + "elif a:\n    pass\n" * 900,
+        "x = " + "-" * 90 + "1",
+        f"RandomForestClassifier(n_estimators={'9' * 400}, max_iter=-{'9' * 400})",
+    ],
+)
+def test_deep_and_huge_code_is_read_without_an_error(code):
+    assert np.isfinite(inspect_solution(code, TASK)).all() and np.isfinite(code_features(code)).all()

@@ -25,6 +25,7 @@ _SCRIPT = Path(__file__).with_name("worker.py")
 _PREFIX = "wmrl-"
 _START_S = 120.0
 _GRACE_S = 15.0
+_FAREWELL_S = 3.0
 _WARM_MODULES = (
     "numpy", "pandas", "scipy.stats", "sklearn.compose", "sklearn.decomposition", "sklearn.ensemble",
     "sklearn.feature_selection", "sklearn.impute", "sklearn.linear_model", "sklearn.metrics",
@@ -157,6 +158,11 @@ class Worker:
 
     def close(self) -> None:
         """End the worker and all that runs below it, and remove its folder. Safe to call from any thread, twice."""
+        if not self._isolated:  # no namespace ends with the worker: it is given the time to end what it started
+            with contextlib.suppress(OSError, ValueError, AttributeError):
+                self._process.stdin.close()  # type: ignore[union-attr]
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(_FAREWELL_S)
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()

@@ -110,6 +110,7 @@ def _report_exception(error: BaseException) -> None:
 
 def _solve(job: dict, ready: int) -> None:
     """Run the solution; never returns. What fails before ``ready`` was told is not the solution's fault."""
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     walls.show(True)
     for signum in (signal.SIGINT, signal.SIGTERM):
         signal.signal(signum, signal.SIG_DFL)

@@ -137,11 +137,11 @@ class _Code:
 
 
 def _name(node: ast.AST | None) -> str:
+    while isinstance(node, ast.Call):
+        node = node.func
     if isinstance(node, ast.Attribute):
         return node.attr
-    if isinstance(node, ast.Name):
-        return node.id
-    return _name(node.func) if isinstance(node, ast.Call) else ""
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _strings(node: ast.AST | None) -> Iterator[str]:
@@ -154,9 +154,14 @@ def _strings(node: ast.AST | None) -> Iterator[str]:
 
 
 def _depth(node: ast.AST) -> int:
-    """How deeply loops are nested below a node."""
-    deepest = max((_depth(child) for child in ast.iter_child_nodes(node)), default=0)
-    return deepest + isinstance(node, (ast.For, ast.While))
+    """How deeply loops are nested below a node. No recursion: code may be nested more deeply than a stack is."""
+    deepest, waiting = 0, [(node, 0)]
+    while waiting:
+        node, above = waiting.pop()
+        depth = above + isinstance(node, (ast.For, ast.While))
+        deepest = max(deepest, depth)
+        waiting += ((child, depth) for child in ast.iter_child_nodes(node))
+    return deepest
 
 
 @lru_cache(maxsize=4096)
@@ -204,7 +209,7 @@ def _read(code: str) -> _Code | None:
         elif isinstance(node, ast.Call):
             _call(node, facts, counts, parameters)
             trees += [
-                float(keyword.value.value)
+                float(min(abs(keyword.value.value), 10**15))
                 for keyword in node.keywords
                 if keyword.arg in ("n_estimators", "max_iter")
                 and isinstance(keyword.value, ast.Constant)
@@ -217,7 +222,7 @@ def _read(code: str) -> _Code | None:
             if isinstance(node.value, str):
                 facts.strings.add(node.value)
             elif isinstance(node.value, (int, float)) and not isinstance(node.value, bool):
-                numbers.append(min(abs(float(min(max(node.value, -1e15), 1e15))), 1e15))
+                numbers.append(float(min(abs(node.value), 10**15)))
         elif isinstance(node, ast.While):
             counts["endless_loops"] += 1
         elif isinstance(node, ast.Assert):

@@ -1,6 +1,7 @@
 """Executing solutions: each ending told from the others, on both isolations, cold and warm."""
 
 import _thread
+import contextlib
 import multiprocessing
 import os
 import signal
@@ -20,6 +21,7 @@ from world_models.outcomes import Backend, Status, Submission
 
 WALLS = ["process"] + (["bubblewrap"] if isolation.bubblewrap_fault() is None else [])
 
+WORKER = "sandbox/worker.py"
 COPY_SAMPLE = """
 import os, pathlib
 sample = pathlib.Path(os.environ["DATA_DIR"], "sample_submission.csv").read_text()
@@ -127,8 +129,19 @@ os.wait()
         assert time.monotonic() - started < 60
         assert sandbox.execute(submissions(task, [COPY_SAMPLE]))[0].score == before.score
     assert not list(tmp_path.iterdir())
-    running = [Path("/proc", pid, "cmdline") for pid in os.listdir("/proc") if pid.isdigit()]
-    assert not any(str(tmp_path) in path.read_text(errors="replace") for path in running if path.exists())
+    deadline = time.monotonic() + 10  # the kernel ends what is inside a namespace in its own time
+    while _commands_with(str(tmp_path)) and time.monotonic() < deadline:
+        os.sched_yield()
+    assert not _commands_with(str(tmp_path))
+
+
+def _commands_with(text: str) -> list[str]:
+    found = []
+    for pid in os.listdir("/proc"):
+        if pid.isdigit():
+            with contextlib.suppress(OSError):
+                found.append(Path("/proc", pid, "cmdline").read_text(errors="replace"))
+    return [command for command in found if text in command]
 
 
 def test_output_without_end_is_cut_and_the_outcome_kept(task):
@@ -258,3 +271,22 @@ def test_a_sandbox_goes_to_other_processes(method):
         (expected,) = sandbox.execute(submissions(shipped, [COPY_SAMPLE]))
         (there,) = pool.apply(Sandbox.execute, (sandbox, submissions(shipped, [COPY_SAMPLE])))
     assert there.score == expected.score
+
+
+@pytest.mark.parametrize("walls", WALLS)
+def test_closing_ends_a_solution_and_what_it_started(task, walls, tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    busy = "import os, time\nos.fork()\nopen('begun', 'w').close()\ntime.sleep(600)"
+    sandbox = Sandbox(1, walls, None, warm_start=True)
+    before = len(_commands_with(WORKER))
+    thread = threading.Thread(target=sandbox.execute, args=(submissions(task, [busy]),))
+    thread.start()
+    deadline = time.monotonic() + 30
+    while len(_commands_with(WORKER)) < before + 4 and time.monotonic() < deadline:
+        os.sched_yield()
+    assert len(_commands_with(WORKER)) >= before + 4  # worker, supervisor, solution, what it forked
+    sandbox.close()
+    thread.join()
+    while len(_commands_with(WORKER)) > before and time.monotonic() < deadline:
+        os.sched_yield()
+    assert len(_commands_with(WORKER)) == before
