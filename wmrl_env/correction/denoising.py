@@ -63,7 +63,8 @@ class Denoiser:
 
     Members are fused by :func:`fusion_weights` of their residuals' covariance, shrunk towards equal variances and one
     common correlation with intensity ``p / (p + n)`` (``p = M (M + 1) / 2`` parameters, ``n`` effective pairs): the
-    plain mean without pairs.
+    plain mean until there are more than ``M + 1`` pairs. What a member's mean residual has of its own, beyond that of
+    all, is taken out first, shrunk by how much of it is chance: else its weight would turn it into a bias.
 
     Args:
         weight_max: largest anchor weight, at least 1.
@@ -92,15 +93,18 @@ class Denoiser:
         self._member_products = np.zeros((0, 0))  # sum of residuals' outer products
         self._member_weights = np.zeros(0)
         self._member_variance = np.nan
+        self._member_offsets = np.zeros(0)
 
     @property
     def residual_variance(self) -> float:
-        """Variance of real scores around the prediction, NaN before the first pair.
+        """Variance of real scores around the prediction, NaN before the second pair.
 
         The residuals' common mean is no part of it: a constant error changes no advantage.
         """
         count, total, squares = self._moments
-        return max(float(squares / count - (total / count) ** 2), 0.0) if count else np.nan
+        if count <= 1.0:
+            return np.nan
+        return max(float(squares - total**2 / count), 0.0) / (float(count) - 1.0)
 
     @property
     def weight(self) -> float:
@@ -129,8 +133,7 @@ class Denoiser:
                 self._add_members(pair.real - np.array(pair.member_scores))
         if self._slope is None and len(self.groups) >= self.warmup and self.residual_variance > _TINY:
             self._slope = 1.0 / self.residual_variance
-        if self._member_count:
-            self._refit_fusion()
+        self._refit_fusion()
 
     def _add_members(self, residuals: np.ndarray) -> None:
         size = len(residuals)
@@ -145,17 +148,24 @@ class Denoiser:
         self._member_products += np.outer(residuals, residuals)
 
     def _refit_fusion(self) -> None:
-        size = len(self._member_products)
-        mean = self._member_sums / self._member_count
-        covariance = self._member_products / self._member_count - np.outer(mean, mean)
+        size, count = len(self._member_products), self._member_count
+        if count <= size + 1.0:  # fewer pairs tell nothing of a covariance
+            return
+        mean = self._member_sums / count
+        covariance = (self._member_products - count * np.outer(mean, mean)) / (count - 1.0)
         variance = np.trace(covariance) / size
         shared = (covariance.sum() - np.trace(covariance)) / max(size * (size - 1), 1)
         target = np.full((size, size), shared) + (variance - shared) * np.eye(size)
         parameters = size * (size + 1) / 2
-        shrinkage = parameters / (parameters + self._member_count)
-        self._member_weights, self._member_variance = fusion_weights(
-            shrinkage * target + (1.0 - shrinkage) * covariance
-        )
+        shrinkage = parameters / (parameters + count)
+        self._member_weights, variance = fusion_weights(shrinkage * target + (1.0 - shrinkage) * covariance)
+        fitted = (1.0 - shrinkage) * (size - 1)  # degrees of freedom that the weights took from the same pairs
+        self._member_variance = variance * (count - 1.0) / (count - 1.0 - fitted)
+        # A member's own offset would come in with its weight; what all have in common is the debiasing's affair.
+        offsets = mean - mean.mean()
+        chance = float(np.trace(covariance) / size - shared) * (size - 1.0) / count
+        spread = float(offsets @ offsets)
+        self._member_offsets = offsets * (max(0.0, 1.0 - chance / spread) if spread > _TINY else 0.0)
 
     def fuse(self, scores: np.ndarray, members: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Fused scores and their variances, float64 of shape (k,).
@@ -164,7 +174,8 @@ class Denoiser:
             scores: shape (k,); what stands where a row has no members' scores.
             members: shape (k, M), NaN where unknown.
 
-        Variances (score units squared) are NaN before the first pair, and where the score is unknown.
+        Each member's own offset from the members' mean is taken out, shrunk by how much of it is chance.
+        Variances (score units squared) are NaN before the second pair, and where the score is unknown.
         """
         fused = np.array(scores, np.float64)
         variances = np.full(len(fused), self.residual_variance)
@@ -173,7 +184,8 @@ class Denoiser:
             known = np.isfinite(members).all(axis=1)
             trained = len(self._member_weights) == size
             weights = self._member_weights if trained else np.full(size, 1.0 / size)
-            fused[known] = members[known] @ weights
+            offsets = self._member_offsets if trained else np.zeros(size)
+            fused[known] = (members[known] + offsets) @ weights
             if trained:
                 variances[known] = self._member_variance
         variances[np.isnan(fused)] = np.nan
@@ -198,5 +210,4 @@ class Denoiser:
         self._member_sums = np.array(state["member_sums"], np.float64)
         size = len(state["member_products"])
         self._member_products = np.array(state["member_products"], np.float64).reshape(size, size)
-        if size:
-            self._refit_fusion()
+        self._refit_fusion()

@@ -70,15 +70,24 @@ def pairs(groups: int, residual: float, first: int = 0, per_group: int = 4) -> l
     ]
 
 
+def unbiased(mean_square: float, groups: int, half_life: float, per_group: int = 4) -> float:
+    """Variance of residuals of mean 0 from their mean square: ``n / (n - 1)`` times, with n effective pairs."""
+    decay = 0.5 ** (1.0 / half_life)
+    n = per_group * sum(decay**i for i in range(groups))
+    return mean_square * n / (n - 1)
+
+
 def test_weight_is_two_after_the_warmup_and_follows_the_residuals() -> None:
     denoiser = Denoiser(warmup=8, half_life=4.0)
     denoiser.update(pairs(7, 0.2))
     assert denoiser.weight == 1.0
     denoiser.update(pairs(1, 0.2, first=7))
-    assert denoiser.residual_variance == pytest.approx(0.04)
+    at_warmup = unbiased(0.04, 8, 4.0)
+    assert denoiser.residual_variance == pytest.approx(at_warmup)
     assert denoiser.weight == pytest.approx(2.0)
     denoiser.update(pairs(200, 0.1, first=8))
-    assert denoiser.weight == pytest.approx(1.25)  # a quarter of the variance, c unchanged
+    # About a quarter of the variance, c unchanged.
+    assert denoiser.weight == pytest.approx(1.0 + unbiased(0.01, 208, 4.0) / at_warmup)
     denoiser.update(pairs(200, 0.5, first=208))
     assert denoiser.weight == 4.0
 
@@ -86,7 +95,6 @@ def test_weight_is_two_after_the_warmup_and_follows_the_residuals() -> None:
 def test_residuals_halve_in_half_life_groups() -> None:
     denoiser = Denoiser(half_life=10.0)
     denoiser.update(pairs(1, 0.2))
-    before = denoiser.residual_variance
     denoiser.update(pairs(2000, 0.0, first=1))
     assert denoiser.residual_variance == pytest.approx(0.0, abs=1e-12)
     denoiser = Denoiser(half_life=10.0)
@@ -94,7 +102,8 @@ def test_residuals_halve_in_half_life_groups() -> None:
     for group in range(1, 11):
         denoiser.update(pairs(1, 0.0, first=group))
     decay = 0.5**0.1
-    assert denoiser.residual_variance == pytest.approx(before * 0.5 / sum(decay**i for i in range(11)))
+    mean_square = 0.04 * 0.5 / sum(decay**i for i in range(11))
+    assert denoiser.residual_variance == pytest.approx(unbiased(mean_square, 11, 10.0))
 
 
 def test_a_constant_error_is_no_noise() -> None:
@@ -139,7 +148,7 @@ def test_without_members_the_score_stays_and_unknown_stays_unknown() -> None:
     denoiser.update(pairs(3, 0.2))
     fused, variance = denoiser.fuse(np.array([0.3, np.nan]), np.zeros((2, 0)))
     assert fused[0] == 0.3
-    assert variance[0] == pytest.approx(0.04)
+    assert variance[0] == pytest.approx(unbiased(0.04, 3, 64.0))
     assert np.isnan([fused[1], variance[1]]).all()
 
 
@@ -184,3 +193,52 @@ def test_fusion_is_the_best_average(streams: int, seed: int) -> None:
     assert weights.min() >= 0.0 and weights.sum() == pytest.approx(1.0)
     others = rng.dirichlet(np.ones(streams), size=50)
     assert variance <= np.einsum("is,st,it->i", others, covariance, others).min() * (1 + 1e-6)
+
+
+def test_nothing_is_claimed_of_a_variance_before_the_second_pair() -> None:
+    denoiser = Denoiser()
+    denoiser.update([AnchorPair("task", "g", "hash", 0.5, 0.9, (0.4, 0.6))])
+    assert np.isnan(denoiser.residual_variance)
+    assert np.isnan(denoiser.fuse(np.array([0.5]), np.array([[0.4, 0.6]]))[1][0])
+
+
+def planted(rng: np.random.Generator, n: int, offsets: np.ndarray, noise: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Real scores, and members' with offsets that cancel out and noise of their own."""
+    real = rng.uniform(0.2, 0.9, n)
+    return real, real[:, None] + offsets + noise * rng.normal(size=(n, len(offsets)))
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_a_steady_member_that_is_off_adds_no_bias(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    offsets, noise = np.array([0.15, -0.05, -0.05, -0.05]), np.array([0.02, 0.08, 0.08, 0.08])
+    denoiser = Denoiser()
+    real, members = planted(rng, 100, offsets, noise)
+    denoiser.update(
+        AnchorPair("task", f"g{i}", "hash", float(m.mean()), float(r), tuple(m))
+        for i, (r, m) in enumerate(zip(real, members, strict=True))
+    )
+    real, members = planted(rng, 4000, offsets, noise)
+    fused, variance = denoiser.fuse(members.mean(axis=1), members)
+    error = fused - real
+    assert abs(error.mean()) < 0.02
+    assert (error**2).mean() < ((members.mean(axis=1) - real) ** 2).mean()
+    assert 1 / 3 < (error**2).mean() / variance[0] < 3
+
+
+def test_claimed_variances_are_right_on_the_average_from_few_pairs_on() -> None:
+    rng = np.random.default_rng(0)
+    for n in (2, 4, 7, 12, 30):
+        claimed, true = [], []
+        for _ in range(400):
+            denoiser = Denoiser()
+            real, members = planted(rng, n, np.zeros(4), np.full(4, 0.2))
+            denoiser.update(
+                AnchorPair("task", f"g{i}", "hash", float(m.mean()), float(r), tuple(m))
+                for i, (r, m) in enumerate(zip(real, members, strict=True))
+            )
+            real, members = planted(rng, 50, np.zeros(4), np.full(4, 0.2))
+            fused, variance = denoiser.fuse(members.mean(axis=1), members)
+            claimed.append(variance[0])
+            true.append(((fused - real) ** 2).mean())
+        assert 0.75 < np.mean(claimed) / np.mean(true) < 1.6, n
