@@ -14,7 +14,7 @@ import numpy as np
 from world_models.gates import exact_outcome
 from world_models.outcomes import Outcome, Submission
 
-__all__ = ["CheckpointError", "WorldModel", "checkpoint_name"]
+__all__ = ["CheckpointError", "WorldModel", "checkpoint_name", "is_checkpoint"]
 
 _CONFIG, _TENSORS = "model.json", "model.safetensors"
 _FORMAT = 1
@@ -105,8 +105,10 @@ class WorldModel(ABC):
             model = cls._restore(head["config"], load(weights), **kwargs)
         except OSError as error:
             raise CheckpointError(f"{path} cannot be read: {error}") from error
-        except (KeyError, TypeError, SafetensorError) as error:
-            raise CheckpointError(f"the checkpoint in {folder} is incomplete: {error!r}") from error
+        except (CheckpointError, NotImplementedError):
+            raise
+        except (KeyError, TypeError, ValueError, RuntimeError, SafetensorError) as error:
+            raise CheckpointError(f"the checkpoint in {folder} is incomplete or damaged: {error!r}") from error
         model.version = head["version"]
         return model
 
@@ -116,8 +118,13 @@ class WorldModel(ABC):
 
     @classmethod
     def _restore(cls, config: dict[str, Any], tensors: dict[str, np.ndarray], **kwargs: Any) -> Self:
-        """The inverse of :meth:`_state`. A ``KeyError`` says that something is missing."""
+        """The inverse of :meth:`_state`. Any ``KeyError``, ``TypeError``, ``ValueError`` says what is damaged."""
         raise NotImplementedError(f"a model of type {cls.__name__} cannot be loaded")
+
+
+def is_checkpoint(folder: str | Path) -> bool:
+    """Whether a folder looks like one that ``WorldModel.save`` wrote."""
+    return (Path(folder) / _CONFIG).is_file()
 
 
 def checkpoint_name(folder: str | Path) -> str:

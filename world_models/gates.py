@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -13,15 +14,19 @@ from functools import lru_cache
 
 from world_models.outcomes import Outcome, Source, Status, Submission, ladder_score, render_feedback
 
-__all__ = ["exact_outcome", "extract_code", "has_block"]
+__all__ = ["FINAL", "exact_outcome", "extract_code", "has_block", "is_final"]
 
-_OPENING = re.compile(r"[ \t]*(`{3,}|~{3,})")
+FINAL = "FINAL"
+
 _PYTHON = re.compile(r"[{.]*(?:i?python|py)[\d.]*\}?")
-_FINAL = "FINAL"
 _LINE_CHARS = 200
 _COMPILED_APART = 100_000  # characters
 _NO_CODE = "NoCode: the reply holds no Python code"
 _compiling = threading.Lock()  # the warnings filters, set aside while compiling, belong to the whole process
+if hasattr(os, "register_at_fork"):  # a child must not inherit it as held by a thread that it does not have
+    os.register_at_fork(
+        before=_compiling.acquire, after_in_parent=_compiling.release, after_in_child=_compiling.release
+    )
 
 
 def extract_code(reply: str) -> str:
@@ -29,13 +34,12 @@ def extract_code(reply: str) -> str:
 
     The last Markdown block that is marked as Python, else the last one without a mark; a block that is never closed
     reaches to the end of the reply. A reply without blocks, or one that is Python as it stands, is the solution itself.
-    Lines outside a block that are just ``FINAL`` end an episode and are no code. Nothing is ever cut off.
+    Lines outside a closed block that are just ``FINAL`` end an episode and are no code. Nothing is ever cut off.
 
     >>> extract_code("Let me try.\\n```python\\nprint(1)\\n```\\nFINAL")
     'print(1)'
     """
-    whole = _without_final(reply)
-    blocks = _blocks(reply) if "```" in reply or "~~~" in reply else []
+    whole, blocks = _taken_apart(reply)
     if not blocks or _compile_error(whole) is None:
         code = whole
     else:
@@ -47,7 +51,12 @@ def extract_code(reply: str) -> str:
 
 def has_block(reply: str) -> bool:
     """Whether a reply holds a Markdown block."""
-    return ("```" in reply or "~~~" in reply) and bool(_blocks(reply))
+    return bool(_taken_apart(reply)[1])
+
+
+def is_final(reply: str) -> bool:
+    """Whether a line of a reply, outside its closed Markdown blocks, is just ``FINAL``."""
+    return FINAL in reply and _taken_apart(reply)[0] != reply
 
 
 def exact_outcome(submission: Submission, source: Source = "world_model") -> Outcome | None:
@@ -69,24 +78,46 @@ def exact_outcome(submission: Submission, source: Source = "world_model") -> Out
     return Outcome(status, score, feedback, None, 0.0, source, 0.0 if source == "world_model" else None)
 
 
-def _blocks(reply: str) -> list[tuple[str, str]]:
-    """(mark in lower case, content) of each Markdown block."""
+def _taken_apart(reply: str) -> tuple[str, list[tuple[str, str]]]:
+    """The reply without ``FINAL`` lines, and (mark in lower case, content) of each of its Markdown blocks."""
+    lines = reply.split("\n")  # not splitlines(): a form feed may stand in code
     blocks: list[tuple[str, str]] = []
-    fence, mark, content = "", "", list[str]()
-    for line in reply.split("\n"):  # not splitlines(): a form feed may stand in code
+    protected: set[int] = set()  # lines in closed blocks
+    fence, mark, start = "", "", 0
+    for i, line in enumerate(lines if "```" in reply or "~~~" in reply else ()):
         if not fence:
-            opening = _OPENING.match(line)
-            rest = line[opening.end() :] if opening else ""
-            if opening and "`" not in rest:
-                fence, mark, content = opening[1], (rest.split() or [""])[0].lower(), []
-        elif line.strip().startswith(fence) and not line.strip().strip(fence[0]):
-            blocks.append((mark, _dedent(content)))
+            fence, mark = _opening(line)
+            start = i + 1
+        elif _closes(line, fence):
+            blocks.append((mark, _dedent(lines[start:i])))
+            protected.update(range(start, i))
             fence = ""
-        else:
-            content.append(line)
     if fence:
-        blocks.append((mark, _dedent(_without_final("\n".join(content)).split("\n"))))
-    return blocks
+        blocks.append((mark, _dedent([line for line in lines[start:] if line.strip() != FINAL])))
+    if FINAL not in reply:
+        return reply, blocks
+    return "\n".join(line for i, line in enumerate(lines) if i in protected or line.strip() != FINAL), blocks
+
+
+def _opening(line: str) -> tuple[str, str]:
+    """Fence and mark of a line that opens a block, two empty strings where it does not.
+
+    A fence may come after text, as in ``Here it is: ```python``, if it is marked as Python.
+    """
+    for char in "`~":
+        at = line.rfind(3 * char)
+        rest = line[at + 3 :].strip().lower()
+        if at < 0 or "`" in rest:
+            continue
+        before = line[:at].rstrip(char)
+        if not before.strip() or _PYTHON.fullmatch(rest):
+            return char * (at + 3 - len(before)), (rest.split() or [""])[0]
+    return "", ""
+
+
+def _closes(line: str, fence: str) -> bool:
+    line = line.strip()
+    return line.startswith(fence) and line.lstrip(fence[0])[:1] in ("", "<")  # as in "```</answer>"
 
 
 def _dedent(lines: list[str]) -> str:
@@ -94,12 +125,6 @@ def _dedent(lines: list[str]) -> str:
     text = "\n".join(lines)
     indented = all(line[:1].isspace() for line in lines if line.strip())
     return textwrap.dedent(text) if indented else text
-
-
-def _without_final(text: str) -> str:
-    if _FINAL not in text:
-        return text
-    return "\n".join(line for line in text.split("\n") if line.strip() != _FINAL)
 
 
 def _has_code(code: str) -> bool:

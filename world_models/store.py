@@ -9,7 +9,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from world_models.outcomes import Backend, Outcome, Source, Status, Submission
 
@@ -175,7 +175,9 @@ class TransitionStore:
         names = [*_COLUMNS, "task_text"]
         try:
             table = pq.read_table(path)
-        except pa.ArrowInvalid as error:
+        except FileNotFoundError:
+            raise
+        except (pa.ArrowException, OSError) as error:
             raise ValueError(f"{path} is not a readable Parquet file: {error}") from error
         missing = [name for name in names if name not in table.column_names]
         if missing:
@@ -238,7 +240,7 @@ def load_transitions(path: str | Path) -> list[Transition]:
 
 
 class Recorder:
-    """Backend that records what passes through another one.
+    """Backend that records what passes through another one, and is like it in all else.
 
     Args:
         backend: what executes.
@@ -253,3 +255,8 @@ class Recorder:
         outcomes = self.backend.execute(submissions)
         self.store.add(submissions, outcomes)
         return outcomes
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name == "backend":
+            raise AttributeError(name)
+        return getattr(self.backend, name)

@@ -167,3 +167,39 @@ print(json.dumps([os.getuid(), *([outcome.status, outcome.feedback] for outcome 
     for name, (status, feedback) in zip(names, found, strict=False):
         assert "ESCAPED" not in feedback and status in ATTACKS[name].endings, (name, feedback)
     assert found[-1][0] == "VALID", found[-1]
+
+
+_PRYING = """
+import os
+found = []
+for name in os.environ["DATA_DIR"], "/proc/{pid}/environ", "/proc/{pid}/cmdline", "/proc/1/environ":
+    try:
+        found.append(open(name).read() if "proc" in name else "")
+    except OSError:
+        pass
+print("ESCAPED" if any(found) else "held")
+"""
+_SHUTTING = """
+import os
+for name in os.listdir(os.environ["DATA_DIR"]):
+    try:
+        os.chmod(os.path.join(os.environ["DATA_DIR"], name), 0)
+    except OSError:
+        pass
+"""
+
+
+@pytest.mark.skipif(landlock.abi() < 1, reason="there is no Landlock here")
+def test_plain_processes_see_no_other_process(task):
+    with Sandbox(1, "process", None) as sandbox:
+        (outcome,) = sandbox.execute([Submission(task.id, task.text, _PRYING.replace("{pid}", str(os.getpid())))])
+    assert "held" in outcome.feedback
+
+
+@pytest.mark.parametrize("walls", WALLS)
+def test_the_public_half_stays_readable(walls, task):
+    before = {path: path.stat().st_mode for path in (task.public_dir, *task.public_dir.iterdir())}
+    with Sandbox(1, walls, None, warm_start=True) as sandbox:
+        outcomes = sandbox.execute([Submission(task.id, task.text, code) for code in (_SHUTTING, HARMLESS)])
+    assert outcomes[1].status is Status.VALID, outcomes[1].feedback
+    assert {path: path.stat().st_mode for path in before} == before

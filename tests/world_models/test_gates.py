@@ -1,3 +1,6 @@
+import os
+import signal
+import threading
 import warnings
 
 import pytest
@@ -98,3 +101,31 @@ def test_code_that_the_compiler_does_not_survive_is_refused() -> None:
     broken = exact_outcome(Submission("t", "", "x = 1\n" * 20_000 + "def f(:"))
     assert broken is not None and broken.feedback.endswith("SyntaxError: invalid syntax")
     assert 'File "solution.py", line 20001' in broken.feedback
+
+
+def _checks(seconds: int) -> None:
+    signal.alarm(seconds)
+    exact_outcome(Submission("t", "", "print(0.5)"))
+    os._exit(0)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_fork_while_another_thread_compiles_does_not_hang() -> None:
+    ended = threading.Event()
+
+    def compile_on() -> None:
+        number = 0
+        while not ended.is_set():
+            number += 1
+            exact_outcome(Submission("t", "", f"x = {number}\n" + "y = 1\n" * 2000))
+
+    thread = threading.Thread(target=compile_on)
+    thread.start()
+    try:
+        for _ in range(10):
+            if (pid := os.fork()) == 0:
+                _checks(20)
+            assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    finally:
+        ended.set()
+        thread.join()

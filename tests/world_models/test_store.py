@@ -147,3 +147,33 @@ def test_recorder_passes_through_and_records() -> None:
     rows = [submission("clean"), submission("holes")]
     assert Recorder(Truth(), store).execute(rows) == [outcome(0.6)] * 2
     assert {row.submission for row in store} == set(rows)
+
+
+def test_a_recorder_is_like_what_it_records() -> None:
+    class Truth:
+        num_members = 3
+        workers = 2
+
+        def execute(self, submissions):
+            return [outcome(0.6) for _ in submissions]
+
+        def lookup(self, submissions):
+            return [None for _ in submissions]
+
+    recorder = Recorder(Truth(), TransitionStore(":memory:"))
+    assert (recorder.num_members, recorder.workers, recorder.lookup(["x"])) == (3, 2, [None])
+    assert not hasattr(recorder, "close")
+
+
+def test_a_damaged_parquet_file_is_named(tmp_path) -> None:
+    path = tmp_path / "rows.parquet"
+    store = TransitionStore(":memory:")
+    store.add([submission("clean")], [outcome(0.6)])
+    store.to_parquet(path)
+    whole = path.read_bytes()
+    for damaged in (b"", b"PAR1", whole[:-40], whole[:40] + bytes(200) + whole[240:], b"x" * 500):
+        path.write_bytes(damaged)
+        with pytest.raises(ValueError, match=r"rows\.parquet"):
+            load_transitions(path)
+    with pytest.raises(FileNotFoundError):
+        TransitionStore.from_parquet(tmp_path / "nothing.parquet")

@@ -79,9 +79,23 @@ class AnchorStream:
         self._pairs.extend(tuple(pairs))
 
     def read(self, cursor: int) -> tuple[list[AnchorPair], int]:
-        """Pairs from position ``cursor`` on, and the cursor to read on with."""
-        pairs = self._pairs[cursor:]
+        """Pairs from position ``cursor`` on, and the cursor to read on with.
+
+        Raises:
+            ValueError: a negative cursor.
+        """
+        pairs = self._pairs[self.position(cursor) :]
         return pairs, cursor + len(pairs)
+
+    def position(self, cursor: int) -> int:
+        """The cursor of a saved reader in this stream, which may be shorter than that of its time.
+
+        Raises:
+            ValueError: a negative cursor.
+        """
+        if cursor < 0:
+            raise ValueError(f"cursor must be at least 0, got {cursor}")
+        return min(cursor, len(self))
 
     def __len__(self) -> int:
         return len(self._pairs)

@@ -214,7 +214,15 @@ class OnlineCalibrator:
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        self.pairs = deque(((p, r, name) for p, r, name in state["pairs"]), maxlen=self.pairs.maxlen)
+        """Continue from a state.
+
+        Raises:
+            ValueError: it holds a score that is NaN or infinite.
+        """
+        pairs = [(float(p), float(r), name) for p, r, name in state["pairs"]]
+        if not np.isfinite([pair[:2] for pair in pairs]).all():
+            raise ValueError("the state holds pairs with scores that are not finite")
+        self.pairs = deque(pairs, maxlen=self.pairs.maxlen)
         self._unfitted = state["unfitted"]
         self._common = None if state["common"] is None else _unpacked(state["common"])
         self._strata = {name: (trust, _unpacked(own)) for name, (trust, own) in state["strata"].items()}

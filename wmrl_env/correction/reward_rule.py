@@ -71,6 +71,14 @@ class RewardRule:
         return {"best": self.best.tolist(), "task_sum": dict(self._task_sum), "task_count": dict(self._task_count)}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        self.best = np.array(state["best"], dtype=np.float64)
+        """Continue from a state.
+
+        Raises:
+            ValueError: it is of another number of episodes.
+        """
+        best = np.array(state["best"], dtype=np.float64)
+        if best.shape != self.best.shape:
+            raise ValueError(f"the state is of {best.size} environments, and here are {self.best.size}")
+        self.best = best
         self._task_sum = dict(state["task_sum"])
         self._task_count = dict(state["task_count"])

@@ -16,12 +16,11 @@ from wmrl_env.correction.reward_rule import RewardKind, RewardRule
 from wmrl_env.envs.resolve import BackendSource, TaskSource, resolve_task, resolve_tasks
 from wmrl_env.envs.spaces import FEEDBACK_LENGTH, NO_STATUS, STATUS_CODES, TASK_LENGTH, printable
 from wmrl_env.tasks import ResearchTask
-from world_models.gates import extract_code, has_block
+from world_models.gates import FINAL, extract_code, has_block, is_final
 from world_models.outcomes import Backend, Outcome, Status, Submission, ladder_score, render_feedback
 
 __all__ = ["FINAL", "INFO", "EpisodeCore", "Transition"]
 
-FINAL = "FINAL"
 INFO = "INFO"
 
 _task_text = lru_cache(maxsize=1024)(printable)
@@ -68,14 +67,10 @@ class EpisodeCore:
         reward: RewardKind,
         ungraded_retries: int,
     ) -> None:
-        if max_turns < 1:
-            raise ValueError(f"max_turns must be at least 1, got {max_turns}")
-        if ungraded_retries < 0:
-            raise ValueError(f"ungraded_retries must be at least 0, got {ungraded_retries}")
         self.rule = RewardRule(reward, num_envs)
         self.num_envs = num_envs
-        self.max_turns = max_turns
-        self.ungraded_retries = ungraded_retries
+        self.max_turns = _count("max_turns", max_turns, 1)
+        self.ungraded_retries = _count("ungraded_retries", ungraded_retries, 0)
         self.choices: list[tuple[ResearchTask, ...]] = [resolve_tasks(task)] * num_envs
         self.tasks: list[ResearchTask | None] = [None] * num_envs  # None before the first reset
         self.group = np.zeros(num_envs, np.int64)
@@ -88,6 +83,7 @@ class EpisodeCore:
         self._task_text = [""] * num_envs
         self._feedback = [""] * num_envs
         self._backend = BackendSource(backend)
+        self._members: int | None = None  # M, while none was seen
         self._closed = False
 
     @property
@@ -218,12 +214,20 @@ class EpisodeCore:
         return outcomes
 
     def _member_scores(self, outcomes: list[Outcome]) -> np.ndarray:
-        """float64 of shape (k, M), M = members of the backend, 0 where it has none.
+        """float64 of shape (k, M), M = ``num_members`` of the backend, else as many as its outcomes showed first.
 
         An outcome without members' opinions is certain (an exact check decided it), so that all would agree; NaN where
         the score is unknown.
         """
-        members = getattr(self.backend, "num_members", 0)
+        given = {len(outcome.member_scores) for outcome in outcomes if outcome.member_scores}
+        if self._members is None:
+            self._members = getattr(self.backend, "num_members", None) or max(given, default=None)
+        members = self._members or 0
+        if not given <= {members}:
+            raise ValueError(
+                f"{type(self.backend).__name__}.execute returned outcomes with {sorted(given)} member scores; all that "
+                f"have any must have {members}, in the same order"
+            )
         scores = np.empty((len(outcomes), members))
         for row, outcome in zip(scores, outcomes, strict=True):
             if members and outcome.member_scores:
@@ -282,16 +286,20 @@ def parse_reply(reply: str) -> tuple[str | None, bool]:
     """
     if not isinstance(reply, str):
         raise TypeError(f"an action is a string, got {type(reply).__name__}")
-    final = _has_line(reply, FINAL)
-    if final:
-        reply = "\n".join(line for line in reply.split("\n") if line.strip() != FINAL)
-    if _has_line(reply, INFO) and not has_block(reply):
+    final = is_final(reply)
+    if INFO in reply and any(line.strip() == INFO for line in reply.split("\n")) and not has_block(reply):
         return None, final
     return extract_code(reply), final
 
 
-def _has_line(text: str, word: str) -> bool:
-    return word in text and any(line.strip() == word for line in text.split("\n"))
+def _count(name: str, value: int, least: int) -> int:
+    try:
+        count = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be an int, got {value!r}") from None
+    if count < least:
+        raise ValueError(f"{name} must be at least {least}, got {count}")
+    return count
 
 
 def _information(task: ResearchTask) -> Outcome:

@@ -10,6 +10,7 @@ from typing import Any
 
 from wmrl_env import tasks
 from wmrl_env.tasks import ResearchTask
+from world_models.base import is_checkpoint
 from world_models.outcomes import Backend
 from world_models.registry import make as make_world_model
 from world_models.registry import names as world_model_names
@@ -83,7 +84,7 @@ def _named(name: str) -> Any:
         module, _, attribute = name.partition(":")
         found = getattr(import_module(module), attribute)
         return partial(make_world_model, name) if _makes(found) else found
-    if name not in world_model_names() and not Path(name).is_dir():
+    if name not in world_model_names() and not is_checkpoint(name):
         known = ", ".join(("world_model", "sandbox", *world_model_names()))
         raise ValueError(f'no backend {name!r}; expected one of {known}, a checkpoint\'s folder or "module:attribute"')
     return partial(make_world_model, name)

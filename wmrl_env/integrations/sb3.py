@@ -15,7 +15,7 @@ try:
 except ImportError as error:
     raise ImportError("wmrl_env.integrations.sb3 needs Stable-Baselines3: pip install 'wmrl[sb3]'") from error
 
-from wmrl_env.wrappers.shell import layers
+from wmrl_env.wrappers.shell import layers, set_env_attribute
 
 __all__ = ["VectorEnvAdapter", "make_vec_env"]
 
@@ -59,8 +59,8 @@ def make_vec_env(
 class VectorEnvAdapter(VecEnv):
     """A ``wmrl_env`` vector environment, wrapped or not, as Stable-Baselines3 expects it.
 
-    ``env_method``, ``get_attr`` and ``set_attr`` reach the sub-environments; ``get_attr`` also finds attributes of the
-    vector wrappers, the same for every sub-environment.
+    ``env_method``, ``get_attr`` and ``set_attr`` reach the sub-environments, and what those lack in the wrappers, the
+    same for every sub-environment.
 
     Raises:
         ValueError: the env does not autoreset in the same step, which SB3 relies on.
@@ -120,13 +120,17 @@ class VectorEnvAdapter(VecEnv):
         raise AttributeError(f"neither the sub-environments nor {self.env} have an attribute {attr_name!r}")
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+        if not hasattr(self._episodes[0], attr_name) and any(hasattr(layer, attr_name) for layer in layers(self.env)):
+            set_env_attribute(self.env, attr_name, value)
+            return
         for i in self._get_indices(indices):
             setattr(self._episodes[i], attr_name, value)
 
     def env_method(self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any) -> list[Any]:
-        return [
-            getattr(self._episodes[i], method_name)(*method_args, **method_kwargs) for i in self._get_indices(indices)
-        ]
+        methods = self.get_attr(method_name, indices)
+        if not hasattr(self._episodes[0], method_name):  # of a wrapper, which there is once
+            return [methods[0](*method_args, **method_kwargs)] * len(methods)
+        return [method(*method_args, **method_kwargs) for method in methods]
 
     def env_is_wrapped(self, wrapper_class: type, indices: Any = None) -> list[bool]:
         wrapped = any(isinstance(layer, wrapper_class) for layer in layers(self.env))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import logging
 import sqlite3
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -41,7 +42,8 @@ def result_key(task_key: str, code: str) -> str:
 class ResultCache:
     """Results in SQLite (WAL), shared by threads and processes.
 
-    What was written before a crash is there after it. A damaged file is set aside with a warning.
+    What was written before a crash is there after it. A damaged file is set aside with a warning, a damaged result is
+    forgotten. What cannot be read or written later on costs executions, never an outcome: it is logged.
 
     Args:
         path: file of the database, made with its folders when missing.
@@ -49,6 +51,7 @@ class ResultCache:
 
     Raises:
         ValueError: ``max_mb`` is not above 0.
+        OSError: the file is locked or out of reach.
     """
 
     def __init__(self, path: str | Path, max_mb: float = 1024.0) -> None:
@@ -63,7 +66,7 @@ class ResultCache:
             self._connection = self._connect()
         except sqlite3.DatabaseError as error:
             if isinstance(error, sqlite3.OperationalError):  # locked or out of reach: nothing is wrong with the file
-                raise
+                raise OSError(f"the result cache {self.path} cannot be opened: {error}") from error
             aside = self.path.with_name(f"{self.path.name}.damaged-{time.time_ns()}")
             self.path.rename(aside)
             _log.warning("the result cache %s is damaged (%s): set aside as %s", self.path, error, aside.name)
@@ -83,21 +86,35 @@ class ResultCache:
 
     def get(self, keys: Sequence[str]) -> dict[str, Result]:
         """The known results among ``keys``."""
-        found: dict[str, Result] = {}
-        with self._lock:
+        rows: list[tuple] = []
+        with self._lock, self._forgiven("read"):
             for start in range(0, len(keys), _CHUNK):
                 chunk = list(keys[start : start + _CHUNK])
                 marks = ",".join("?" * len(chunk))
                 query = f"SELECT key, status, metric_value, seconds, detail FROM results WHERE key IN ({marks})"
-                for key, status, *rest in self._connection.execute(query, chunk):
-                    found[key] = Result(Status(status), *rest)
+                rows += self._connection.execute(query, chunk).fetchall()
+        found = {key: result for key, *row in rows if (result := _result(*row)) is not None}
+        damaged = [(key,) for key, *_ in rows if key not in found]
+        if damaged:
+            with self._lock, self._forgiven("mended"):
+                self._connection.executemany("DELETE FROM results WHERE key = ?", damaged)
         return found
+
+    @contextlib.contextmanager
+    def _forgiven(self, done: str) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            with contextlib.suppress(sqlite3.Error):
+                self._connection.rollback()
+            _log.warning("the result cache %s could not be %s: %s", self.path, done, error)
 
     def put(self, key: str, result: Result) -> None:
         """Remember a result; the first one stays. An unknown outcome is never remembered."""
         if result.status is Status.UNGRADED:
             return
-        with self._lock:
+        self._puts += 1
+        with self._lock, self._forgiven("written"):
             self._connection.execute("BEGIN IMMEDIATE")
             self._connection.execute(
                 "INSERT OR IGNORE INTO results VALUES (?, ?, ?, ?, ?)",
@@ -105,10 +122,9 @@ class ResultCache:
             )
             self._connection.execute("INSERT OR IGNORE INTO ages VALUES (?, ?)", (key, time.time()))
             self._connection.execute("COMMIT")
-            self._puts += 1
-            due = self._puts % _PUTS_A_LOOK == 0
-        if due:
-            self.prune(self.max_mb)
+        if self._puts % _PUTS_A_LOOK == 0:
+            with self._forgiven("pruned"):
+                self.prune(self.max_mb)
 
     def __len__(self) -> int:
         with self._lock:
@@ -152,3 +168,11 @@ class ResultCache:
     def close(self) -> None:
         with self._lock:
             self._connection.close()
+
+
+def _result(status: str, metric_value: float | None, seconds: float, detail: str) -> Result | None:
+    """A stored row, ``None`` where it makes no sense."""
+    kinds = (float, float, str) if status == Status.VALID else (type(None), float, str)
+    if status not in Status.__members__.values() or not all(map(isinstance, (metric_value, seconds, detail), kinds)):
+        return None
+    return Result(Status(status), metric_value, seconds, detail)

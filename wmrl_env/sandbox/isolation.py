@@ -120,7 +120,7 @@ def process_fault() -> str:
     open_to = ["UDP"] if version >= 4 else ["the network"]
     if version < 6:
         open_to.append("signals to your processes")
-    return f"files are out of their reach by Landlock; they still reach {' and '.join(open_to)}, and see processes"
+    return f"files are out of their reach by Landlock; they still reach {' and '.join(open_to)}"
 
 
 def resolve(isolation: str) -> Isolation:
@@ -154,7 +154,11 @@ def hidden_folders() -> tuple[str, ...]:
 
 def reach(work_dir: str, data_dir: str) -> dict[str, Sequence[str]]:
     """What a plain process may read and write, as :func:`wmrl_env.sandbox.landlock.confine` takes it."""
-    system = [*_SYSTEM, "/etc/localtime", "/proc", "/sys/devices/system", "/dev/urandom", "/dev/random"]
+    # Other processes' entries in /proc would show their environment, where keys are kept.
+    facts = [
+        f"/proc/{name}" for name in ("self", "cpuinfo", "filesystems", "loadavg", "meminfo", "stat", "sys", "uptime")
+    ]
+    system = [*_SYSTEM, *facts, "/etc/localtime", "/sys/devices/system", "/dev/urandom", "/dev/random"]
     return {
         "readable": [*system, sys.prefix, sys.base_prefix, data_dir],
         "writable": [work_dir, "/dev/null", "/dev/shm"],

@@ -1,7 +1,7 @@
 """Landlock: what a process may do with files, ports and other processes, where there are no namespaces.
 
-Loaded by the worker from its file, so standard library only. Linux 5.13 and later; see ``landlock(7)``. UDP and reading
-``/proc`` stay possible.
+Loaded by the worker from its file, so standard library only. Linux 5.13 and later; see ``landlock(7)``. UDP, and
+changing the mode and times of one's own files, stay possible.
 """
 
 from __future__ import annotations

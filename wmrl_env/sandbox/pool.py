@@ -58,6 +58,10 @@ def remove_orphans() -> None:
             lock.unlink()
 
 
+def _modes(folder: Path) -> dict[Path, int]:
+    return {path: path.stat().st_mode for path in (folder, *folder.iterdir())}
+
+
 class Worker:
     """A worker process under an isolation, with its own folder; not safe for several threads at once.
 
@@ -122,7 +126,13 @@ class Worker:
             "hidden": [] if self._isolated else walls.hidden_folders(),
             "processes": 64 if self._isolated else 0,  # outside a namespace the limit would count the user's own
         }
-        return self._ask(job, _START_S + wall_s + _GRACE_S), work
+        modes = {} if self._isolated else _modes(self.data_dirs[task_id])
+        try:
+            return self._ask(job, _START_S + wall_s + _GRACE_S), work
+        finally:
+            for path, mode in modes.items():
+                if path.stat().st_mode != mode:
+                    path.chmod(mode)
 
     def _hand_over(self, folder: Path) -> None:
         """Let the worker write there, which under root runs as nobody."""

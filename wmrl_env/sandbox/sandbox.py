@@ -62,7 +62,7 @@ class Sandbox:
     ) -> None:
         if workers < 1:
             raise ValueError(f"workers must be at least 1, got {workers}")
-        if wall_factor < 1:
+        if not wall_factor >= 1:
             raise ValueError(f"wall_factor must be at least 1, got {wall_factor}")
         self.workers = workers
         self.isolation = walls.resolve(isolation)
@@ -101,8 +101,6 @@ class Sandbox:
             KeyError: a submission names an unknown task.
             FileNotFoundError: a task's data are missing.
         """
-        if os.getpid() != self._pid:  # forked: the parent's threads, workers and database handle are not ours
-            self._open()
         outcomes: list[Outcome | None] = list(self.lookup(submissions))
         waiting: dict[int, Future[Outcome]] = {}
         first: dict[str, int] = {}
@@ -130,6 +128,8 @@ class Sandbox:
 
     def lookup(self, submissions: Sequence[Submission]) -> list[Outcome | None]:
         """Outcomes known without running anything: exact checks and the cache; ``None`` for the rest."""
+        if os.getpid() != self._pid:  # forked: the parent's threads, workers and database handle are not ours
+            self._open()
         outcomes: list[Outcome | None] = [exact_outcome(submission, "sandbox") for submission in submissions]
         if self._cache is None:
             return outcomes

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from wmrl_env.tasks.libraries import installed
 from wmrl_env.tasks.metrics import Metric, get_metric
@@ -80,10 +81,15 @@ class ResearchTask:
             raise ValueError(
                 f"task {self.id!r}: higher_is_better={self.higher_is_better} contradicts metric {self.metric!r}"
             )
-        if not self.leaderboard:
-            raise ValueError(f"task {self.id!r}: an empty leaderboard cannot give a percentile")
-        if self.time_limit_s <= 0 or self.memory_limit_mb <= 0:
-            raise ValueError(f"task {self.id!r}: limits must be positive")
+        if not isinstance(self.id, str) or not self.id:
+            raise ValueError(f"the id of a task must be a string that is not empty, got {self.id!r}")
+        if not self.leaderboard or not all(map(math.isfinite, self.leaderboard)):
+            raise ValueError(f"task {self.id!r}: a leaderboard must hold finite metric values, and at least one")
+        if not (0 < self.time_limit_s < math.inf and 0 < self.memory_limit_mb < math.inf):
+            raise ValueError(f"task {self.id!r}: limits must be positive and finite")
+        for name, known in (("kind", Kind), ("split", Split), ("modality", Modality)):
+            if (value := getattr(self, name)) not in get_args(known):
+                raise ValueError(f"task {self.id!r}: {name} must be one of {get_args(known)}, got {value!r}")
         object.__setattr__(self, "_ranked", tuple(sorted(self.leaderboard)))
 
     @property

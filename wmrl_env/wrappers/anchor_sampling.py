@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
 from hashlib import blake2b
@@ -126,18 +127,20 @@ class AnchorCore(Core):
     def correct(self, batch: StepBatch, rewards: np.ndarray) -> np.ndarray:
         codes, task_ids = batch.require("code"), batch.task_ids
         predicted = np.array(batch.require("score"), np.float64)
-        anchored = self._anchored[batch.rows]
+        # A request for information is no solution: nobody can execute it, and its score is known.
+        informed = np.array([status == Status.INFO for status in batch.get("status")], np.bool_)
+        anchored = self._anchored[batch.rows] & ~informed
         submissions = [Submission(task, task_text(task), code) for task, code in zip(task_ids, codes, strict=True)]
         predictions = self._predictions(batch, submissions, predicted)
         if self.mode == "async":
             self._harvest()
-            outcomes = self._known(submissions, np.ones_like(anchored))
+            outcomes = self._known(submissions, ~informed)
             self._launch(
                 [one for one, wanted, outcome in zip(predictions, anchored, outcomes, strict=True)
                  if one is not None and wanted and outcome is None]
             )  # fmt: skip
         else:
-            outcomes = self._execute(submissions, anchored)
+            outcomes = self._execute(submissions, anchored, ~anchored & ~informed)
 
         real = np.array([_score(outcome) for outcome in outcomes])
         known = np.isfinite(real)
@@ -148,6 +151,9 @@ class AnchorCore(Core):
         self.counts["anchored_steps"] += int(anchored.sum())
         self.counts["ungraded_anchors"] += int((executed & ~known).sum())
         self.counts["reused"] += int((known & ~executed).sum())
+        # What is known without running weighs as much as the rest of its group.
+        real = np.where(informed & self._anchored[batch.rows], predicted, real)
+        known = np.isfinite(real)
         for one, outcome, again in zip(predictions, outcomes, executed.tolist(), strict=True):
             if one is not None and (again or one.digest not in self._paired):
                 self._publish(one, outcome)
@@ -179,9 +185,9 @@ class AnchorCore(Core):
             )
         ]
 
-    def _execute(self, submissions: list[Submission], anchored: np.ndarray) -> list[Outcome | None]:
-        """Real outcomes where there are any: one call of the sandbox for all anchored rows."""
-        outcomes = self._known(submissions, ~anchored)
+    def _execute(self, submissions: list[Submission], anchored: np.ndarray, others: np.ndarray) -> list[Outcome | None]:
+        """Real outcomes where there are any: one call of the sandbox for all anchored rows, what it knows of others."""
+        outcomes = self._known(submissions, others)
         rows = np.flatnonzero(anchored).tolist()
         if rows:
             executed = list(self.sandbox.execute([submissions[row] for row in rows]))
@@ -192,7 +198,7 @@ class AnchorCore(Core):
                 )
             for row, outcome in zip(rows, executed, strict=True):
                 outcomes[row] = outcome
-            self.counts["executions"] += sum(outcome.source != "cache" for outcome in executed)
+            self.counts["executions"] += sum(map(_ran, executed))
         return outcomes
 
     def _known(self, submissions: list[Submission], wanted: np.ndarray) -> list[Outcome | None]:
@@ -227,8 +233,13 @@ class AnchorCore(Core):
         """Pairs of the background executions that have ended."""
         for future in [future for future in self._pending if future.done()]:
             one = self._pending.pop(future)
-            (outcome,) = future.result()
-            self.counts["executions"] += outcome.source != "cache"
+            try:
+                (outcome,) = future.result()
+            except Exception as error:  # of another step than the one that would meet it here
+                self.counts["ungraded_anchors"] += 1
+                warnings.warn(f"an anchor failed in the background, and is left out: {error!r}", stacklevel=2)
+                continue
+            self.counts["executions"] += _ran(outcome)
             self.counts["ungraded_anchors"] += outcome.score is None
             if one.digest not in self._paired:
                 self._publish(one, outcome)
@@ -251,6 +262,7 @@ class AnchorCore(Core):
         self.stream.append([pair])
 
     def close(self) -> None:
+        self._harvest()
         for future in self._pending:
             future.cancel()
         self._pending.clear()
@@ -258,6 +270,11 @@ class AnchorCore(Core):
         if self._executor is not None:
             self._executor.shutdown()
             self._executor = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What runs in the background stays where it is, and its pairs with it."""
+        self._harvest()
+        return {**self.__dict__, "_executor": None, "_pending": {}}
 
     def state_dict(self) -> dict[str, Any]:
         return super().state_dict() | {
@@ -271,6 +288,8 @@ class AnchorCore(Core):
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         super().load_state_dict(state)
+        if len(state["group"]) != self.num_envs:
+            raise ValueError(f"the state is of {len(state['group'])} environments, and here are {self.num_envs}")
         self._groups = dict(state["groups"])
         self._episodes = dict(state["episodes"])
         self._group = list(state["group"])
@@ -299,7 +318,8 @@ class AnchorSampling(ScalarShell):
             run in the background, ``concurrency`` at once; the step keeps the prediction, and the pair comes late. Each
             solution runs once, and anchors that find no free place are skipped. What comes when depends on the machine,
             so that a run cannot be repeated exactly.
-        seed: of the choice of groups.
+        seed: of the choice of groups, which goes on over all episodes: ``reset(seed=...)`` does not begin it anew. To
+            repeat a run, make the wrapper anew, or load its state.
         reuse: grade other rows for real too where ``sandbox.lookup`` already knows the outcome, at no cost.
         concurrency: background executions at once, by default the sandbox's ``workers``; fewer leave the training a
             core of its own.
@@ -331,6 +351,11 @@ def is_predicted(batch: StepBatch) -> np.ndarray:
         ],
         np.bool_,
     )
+
+
+def _ran(outcome: Outcome) -> bool:
+    """Whether the outcome took an execution."""
+    return outcome.source != "cache" and outcome.status not in _CERTAIN
 
 
 def _score(outcome: Outcome | None) -> float:

@@ -46,6 +46,11 @@ def _sources(actions: Any, tasks: Sequence[ResearchTask]) -> list[str]:
     return [_render(tuple(action), task) for action, task in zip(decisions.tolist(), tasks, strict=True)]
 
 
+def _require_text(space: gym.Space) -> None:
+    if not isinstance(space, spaces.Text):
+        raise TypeError(f"PipelineAction renders actions to text for an env that takes text, got {space}")
+
+
 class PipelineAction(gym.ActionWrapper[dict[str, Any], np.ndarray, str], RecordConstructorArgs):
     """Actions are pipeline decisions, ``MultiDiscrete(wmrl_env.pipeline.NVEC)``, rendered to a Python solution.
 
@@ -60,6 +65,7 @@ class PipelineAction(gym.ActionWrapper[dict[str, Any], np.ndarray, str], RecordC
     """
 
     def __init__(self, env: gym.Env) -> None:
+        _require_text(env.action_space)
         RecordConstructorArgs.__init__(self)
         super().__init__(env)
         self.action_space = spaces.MultiDiscrete(list(pipeline.NVEC))
@@ -72,6 +78,7 @@ class VectorPipelineAction(VectorWrapper):
     """:class:`PipelineAction` for vector environments: actions are int64 of shape (n, decisions)."""
 
     def __init__(self, env: VectorEnv) -> None:
+        _require_text(env.single_action_space)
         super().__init__(env)
         self.single_action_space = spaces.MultiDiscrete(list(pipeline.NVEC))
         self.action_space = batch_space(self.single_action_space, self.num_envs)
@@ -135,6 +142,28 @@ class _Featurizer:
             self._best_action[improved] = 0.0
             self._best_action[improved[:, None], self._offsets + decisions[better]] = 1.0
 
+    def state_dict(self) -> dict[str, Any]:
+        """What is remembered of the running episodes, as JSON types."""
+        return {
+            "last_score": self._last_score.tolist(),
+            "best_score": [score if np.isfinite(score) else None for score in self._best_score.tolist()],
+            "last_action": self._last_action.tolist(),
+            "best_action": self._best_action.tolist(),
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Continue from a state.
+
+        Raises:
+            ValueError: it is of other environments.
+        """
+        best = [-np.inf if score is None else score for score in state["best_score"]]
+        values = (state["last_score"], best, state["last_action"], state["best_action"])
+        arrays: list[np.ndarray] = [self._last_score, self._best_score, self._last_action, self._best_action]
+        loaded = [np.array(value).reshape(array.shape) for value, array in zip(values, arrays, strict=True)]
+        for array, value in zip(arrays, loaded, strict=True):
+            array[:] = value
+
     def vectors(self, rows: np.ndarray, observation: Mapping[str, Any]) -> np.ndarray:
         """float32 of shape (k, features) from the batched observation of ``rows``."""
         turn, left = np.asarray(observation["turn"]), np.asarray(observation["turns_left"])
@@ -180,6 +209,13 @@ class TextFeatures(gym.Wrapper[np.ndarray, Any, dict[str, Any], Any], RecordCons
         """Names of the observation's entries."""
         return self._featurizer.names
 
+    def state_dict(self) -> dict[str, Any]:
+        """What observations remember of the running episodes, as JSON types."""
+        return self._featurizer.state_dict()
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self._featurizer.load_state_dict(state)
+
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
@@ -211,6 +247,13 @@ class VectorTextFeatures(VectorWrapper):
     def feature_names(self) -> tuple[str, ...]:
         """Names of an observation's entries."""
         return self._featurizer.names
+
+    def state_dict(self) -> dict[str, Any]:
+        """What observations remember of the running episodes, as JSON types."""
+        return self._featurizer.state_dict()
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self._featurizer.load_state_dict(state)
 
     def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         mask = (options or {}).get("reset_mask")

@@ -76,7 +76,7 @@ class DenoisingCore(Core):
     def load_state_dict(self, state: dict[str, Any]) -> None:
         super().load_state_dict(state)
         self.denoiser.load_state_dict(state["denoiser"])
-        self._cursor = min(state["cursor"], len(self._anchors))
+        self._cursor = self._anchors.position(state["cursor"])
 
 
 class InverseVarianceDenoising(ScalarShell):

@@ -92,7 +92,7 @@ class DebiasingCore(Core):
     def load_state_dict(self, state: dict[str, Any]) -> None:
         super().load_state_dict(state)
         self.calibrator.load_state_dict(state["calibrator"])
-        self._cursor = min(state["cursor"], len(self._anchors))
+        self._cursor = self._anchors.position(state["cursor"])
 
 
 class OnlineDebiasing(ScalarShell):

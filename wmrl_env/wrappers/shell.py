@@ -126,12 +126,24 @@ class _Shell(RecordConstructorArgs):
 
     @property
     def update(self) -> bool:
-        """Whether statistics learn from what passes; set it to False for evaluation."""
-        return self.core.update  # type: ignore[attr-defined]
+        """Whether statistics learn from what passes. Set to False for evaluation, here and in all wrappers below."""
+        return self._learning()[0].update
 
     @update.setter
     def update(self, value: bool) -> None:
-        self.core.update = value  # type: ignore[attr-defined]
+        for core in self._learning():
+            core.update = value
+
+    def _learning(self) -> list[Any]:
+        """The cores from here on down that learn, outside in.
+
+        Raises:
+            AttributeError: none does.
+        """
+        cores = [core for layer in layers(self) if hasattr(core := layer.__dict__.get("core"), "update")]
+        if not cores:
+            raise AttributeError(f"{type(self).__name__} and the wrappers below learn nothing: there is no 'update'")
+        return cores
 
 
 class ScalarShell(_Shell, gym.Wrapper[Any, Any, Any, Any]):
@@ -152,6 +164,9 @@ class ScalarShell(_Shell, gym.Wrapper[Any, Any, Any, Any]):
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         observation, reward, terminated, truncated, info = self.env.step(action)
         batch = StepBatch.scalar(info)
+        if "score" not in info and "group" in info:  # gymnasium.wrappers.Autoreset below took this step to reset
+            self.core.reset(batch, np.zeros(1, np.bool_))
+            return observation, float(reward), terminated, truncated, batch.infos
         rewards = self.core.step(batch, np.array([reward], np.float64))
         return observation, float(rewards[0]), terminated, truncated, batch.infos
 
@@ -221,6 +236,14 @@ class VectorShell(_Shell, VectorWrapper):
         """
         return env_attribute(self, name)
 
+    def set_wrapper_attr(self, name: str, value: Any) -> None:
+        """Set an attribute of this wrapper, or of the first layer below that has it.
+
+        Raises:
+            AttributeError: no layer has it.
+        """
+        set_env_attribute(self, name, value)
+
 
 def layers(env: Any) -> Iterator[Any]:
     """The env and what it wraps, outside in."""
@@ -253,6 +276,19 @@ def env_attribute(env: Any, name: str) -> Any:
     return get_attr(name)[0]
 
 
+def set_env_attribute(env: Any, name: str, value: Any) -> None:
+    """Set an attribute of the outermost layer that has it.
+
+    Raises:
+        AttributeError: no layer has it.
+    """
+    for layer in layers(env):
+        if hasattr(layer, name):
+            setattr(layer, name, value)
+            return
+    raise AttributeError(f"no layer of {env!r} has the attribute {name!r}")
+
+
 def _given_group(options: dict[str, Any] | None, num_envs: int) -> np.ndarray:
     """bool (n,): where reset options name a group, one for all or a sequence of n with ``None`` for unnamed."""
     group = (options or {}).get("group")
@@ -262,6 +298,8 @@ def _given_group(options: dict[str, Any] | None, num_envs: int) -> np.ndarray:
 
 def _recordable(value: Any) -> Any:
     """A constructor argument as a spec can hold it: an object becomes a note that it was one."""
+    if isinstance(value, np.generic):
+        value = value.item()
     if value is None or isinstance(value, (str, int, float)):
         return value
     if isinstance(value, PurePath):

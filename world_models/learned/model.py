@@ -34,6 +34,7 @@ ENDINGS: tuple[Status, ...] = (
 _SHIPPED = Path(__file__).with_name("checkpoint")
 _LADDER = torch.tensor([ladder_score(status, 0.0) for status in ENDINGS], dtype=torch.float64)
 _CHUNK = 256
+_SOLUTION_FACTS, _TASK_FACTS = len(CHECK_NAMES) + CODE_FEATURES, len(TASK_FEATURE_NAMES)
 _REMEMBERED = 16_384
 _LOG_VARIANCE = (-9.0, -1.0)  # of a percentile: standard deviations from 0.01 to 0.6
 _DIGITS = 9  # predictions are float64, so that rounding hides the order of summation, which depends on the batch
@@ -127,6 +128,9 @@ class LearnedModel(WorldModel):
         temperature: by which status logits are divided, above 0.
         variance_scale: by which variances are multiplied, above 0.
         facts: what is known of the training, JSON-able; kept in the checkpoint.
+
+    Raises:
+        ValueError: the parts do not fit each other, a weight is not finite, or a scale is not above 0.
     """
 
     name = "learned"
@@ -140,6 +144,7 @@ class LearnedModel(WorldModel):
         variance_scale: float = 1.0,
         facts: dict[str, Any] | None = None,
     ) -> None:
+        _check_parts(network, scaling, book, temperature, variance_scale)
         self.network = network.double().requires_grad_(False)
         self.scaling = scaling
         self.book = book
@@ -238,10 +243,29 @@ class LearnedModel(WorldModel):
             raise CheckpointError("the checkpoint was trained on other features than this version computes; train anew")
         network = EnsembleNetwork(**config["network"])
         weights = {name: torch.from_numpy(tensors[f"network.{name}"].copy()) for name in network.state_dict()}
-        try:
-            network.load_state_dict(weights)
-        except RuntimeError as error:
-            raise CheckpointError(f"the checkpoint's weights do not fit its network: {error}") from error
+        network.load_state_dict(weights)
         scaling = Scaling(*(tensors[f"scaling.{name}"] for name in Scaling._fields))
         book = MessageBook(config["messages"])
         return cls(network, scaling, book, config["temperature"], config["variance_scale"], config["facts"], **kwargs)
+
+
+def _check_parts(
+    network: EnsembleNetwork, scaling: Scaling, book: MessageBook, temperature: float, variance_scale: float
+) -> None:
+    sizes = network.sizes
+    lengths = (sizes["code"],) * 3 + (sizes["task"],) * 2
+    if tuple(map(np.shape, scaling)) != tuple((length,) for length in lengths) or sizes["task"] != _TASK_FACTS:
+        raise ValueError(f"scaling of shapes {[np.shape(part) for part in scaling]} for a network of sizes {sizes}")
+    if scaling.columns.dtype.kind != "i" or not ((scaling.columns >= 0) & (scaling.columns < _SOLUTION_FACTS)).all():
+        raise ValueError(f"the columns of the scaling must be integers in [0, {_SOLUTION_FACTS})")
+    if sizes["outputs"] != Heads.size(len(book)):
+        raise ValueError(
+            f"{sizes['outputs']} outputs for {len(book)} kinds of messages, {Heads.size(len(book))} expected"
+        )
+    floats = [scaling.code_mean, scaling.code_std, scaling.task_mean, *network.state_dict().values()]
+    if not all(np.isfinite(np.asarray(values)).all() for values in floats):
+        raise ValueError("a weight is NaN or infinite")
+    if not ((scaling.code_std > 0).all() and (scaling.task_std > 0).all()):
+        raise ValueError("a deviation in the scaling is not above 0")
+    if not (0.0 < temperature < math.inf and 0.0 < variance_scale < math.inf):
+        raise ValueError(f"temperature={temperature} and variance_scale={variance_scale} must be above 0 and finite")

@@ -7,7 +7,7 @@ from gymnasium.error import ClosedEnvironmentError, ResetNeeded
 from wmrl_env.envs.core import EpisodeCore, parse_reply
 from wmrl_env.tasks import ResearchTask
 from wmrl_env.testing import HashBackend
-from world_models.outcomes import Backend, Outcome, Submission, ungraded
+from world_models.outcomes import Backend, Outcome, Status, Submission, ungraded
 
 
 class Flaky(HashBackend):
@@ -53,6 +53,12 @@ def make_core(task: ResearchTask, backend: Backend, num_envs: int = 1, **kwargs:
         ("INFO\n```python\nx = 1\n```", "x = 1", False),
         ("INFORM = 1", "INFORM = 1", False),
         ("x = 'INFO'", "x = 'INFO'", False),
+        ("```python\nx = 1\nFINAL\n```", "x = 1\nFINAL", False),  # of the block, which is never cut
+        ('```python\ns = """\nFINAL\n"""\n```\nFINAL', 's = """\nFINAL\n"""', True),
+        ("```python\nx = 1\nFINAL", "x = 1", True),
+        ("Here it is: ```python\nx = 1\n```", "x = 1", False),
+        ("<think>```python\nx = (\n```</think>\n```python\nx = 2\n```", "x = 2", False),
+        ("Use ```python like this.\n```python\nx = 3\n```", "x = 3", False),
     ],
 )
 def test_reply_is_parsed_into_code_and_final(reply: str, code: str | None, final: bool) -> None:
@@ -192,6 +198,34 @@ def test_misuse_is_refused(fake_task: ResearchTask, hash_backend: HashBackend) -
     core.close()
     with pytest.raises(ClosedEnvironmentError):
         core.reset(first, rng, [{}])
+
+
+def test_members_are_counted_where_the_backend_does_not_say(fake_task: ResearchTask) -> None:
+    class Silent:
+        lengths = (3, 0)
+
+        def execute(self, submissions: Sequence[Submission]) -> list[Outcome]:
+            scores = (0.2, 0.4, 0.6)
+            return [
+                Outcome(Status.VALID, 0.4, "", None, 0.0, "world_model", 0.1, scores[:length])
+                for _, length in zip(submissions, self.lengths, strict=True)
+            ]
+
+    backend = Silent()
+    core = make_core(fake_task, backend, num_envs=2)
+    info = core.step(np.arange(2), ["x = 1", "x = 2"]).info
+    assert info["member_scores"].tolist() == [[0.2, 0.4, 0.6], [0.4] * 3]
+    backend.lengths = (0, 0)
+    assert core.step(np.arange(2), ["x = 3", "x = 4"]).info["member_scores"].shape == (2, 3)
+    backend.lengths = (3, 2)
+    with pytest.raises(ValueError, match=r"Silent.execute returned outcomes with \[2, 3\] member scores"):
+        core.step(np.arange(2), ["x = 5", "x = 6"])
+
+
+@pytest.mark.parametrize("bad", [{"max_turns": 2.5}, {"max_turns": "4"}, {"ungraded_retries": 1.5}])
+def test_counts_are_whole_numbers(fake_task: ResearchTask, hash_backend: HashBackend, bad: dict[str, object]) -> None:
+    with pytest.raises(TypeError, match=f"{next(iter(bad))} must be an int"):
+        make_core(fake_task, hash_backend, **bad)
 
 
 @pytest.mark.parametrize("bad", [{"max_turns": 0}, {"ungraded_retries": -1}, {"reward": "money"}])

@@ -95,6 +95,10 @@ def test_world_models_are_found_by_name_or_folder(monkeypatch: pytest.MonkeyPatc
         return HashBackend()
 
     monkeypatch.setattr(resolve, "make_world_model", make)
+    for nothing in ("", str(tmp_path)):
+        with pytest.raises(ValueError, match="no backend"):
+            BackendSource(nothing)
+    (tmp_path / "model.json").touch()
     sources = [BackendSource(name) for name in ("world_model", "corrupted", str(tmp_path))]
     assert asked == []
     assert all(isinstance(source.backend, HashBackend) for source in sources)

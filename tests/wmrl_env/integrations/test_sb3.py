@@ -8,10 +8,11 @@ import gymnasium as gym
 import numpy as np
 import pytest
 import torch
-from gymnasium.vector import VectorWrapper
+from gymnasium.vector import VectorEnv, VectorWrapper
 from stable_baselines3 import PPO
 from stable_baselines3.common.vec_env import VecMonitor
 
+from wmrl_env import wrappers
 from wmrl_env.integrations.sb3 import VectorEnvAdapter, make_vec_env
 from wmrl_env.testing import HashBackend
 from wmrl_env.wrappers.codec import VectorPipelineAction, VectorTextFeatures
@@ -114,6 +115,23 @@ def test_attributes_methods_and_wrappers_are_reached() -> None:
     *_, rows = env.step(np.zeros((3, env.action_space.shape[0]), np.int64))
     _, paid, *_ = env.step(np.zeros((3, env.action_space.shape[0]), np.int64))
     assert paid == pytest.approx([2 * row["score"] for row in rows])
+
+
+def test_corrections_are_frozen_and_asked_from_the_outside() -> None:
+    def stack(env: VectorEnv) -> VectorEnv:
+        return wrappers.corrected(env, HashBackend(), fraction=1.0)
+
+    env = make_vec_env(ID, n_envs=2, wrappers=[stack], task="churn", backend=HASH)
+    env.reset()
+    env.step(np.zeros((2, env.action_space.shape[0]), np.int64))
+    (stream, _) = env.get_attr("stream")
+    assert env.get_attr("update") == [True, True]
+    env.set_attr("update", False)
+    assert env.get_attr("update") == [False, False]
+    learnt = len(stream)
+    env.step(np.ones((2, env.action_space.shape[0]), np.int64))
+    assert len(stream) == learnt
+    assert [summary["steps"] for summary in env.env_method("summary")] == [4, 4]
 
 
 def test_nested_infos_of_wrappers_become_dicts() -> None:

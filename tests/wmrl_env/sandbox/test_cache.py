@@ -12,13 +12,10 @@ from hypothesis import strategies as st
 from wmrl_env.sandbox.cache import Result, ResultCache, result_key
 from world_models.outcomes import Status
 
-results = st.builds(
-    Result,
-    st.sampled_from([status for status in Status if status is not Status.UNGRADED]),
-    st.none() | st.floats(allow_nan=False, allow_infinity=False),
-    st.floats(0, 1e6),
-    st.text(st.characters(exclude_categories=["Cs"])),
-)
+rest = (st.floats(0, 1e6), st.text(st.characters(exclude_categories=["Cs"])))
+failures = st.sampled_from([status for status in Status if status not in (Status.UNGRADED, Status.VALID)])
+valid = st.tuples(st.just(Status.VALID), st.floats(allow_nan=False, allow_infinity=False), *rest)
+results = (valid | st.tuples(failures, st.none(), *rest)).map(lambda fields: Result(*fields))
 
 
 @given(result=results)
@@ -121,3 +118,25 @@ for i in itertools.count():
     cache = ResultCache(tmp_path / "results.sqlite")
     found = cache.get([str(i) for i in range(told + 1)])
     assert len(found) == told + 1 and all(result.metric_value == float(key) for key, result in found.items())
+
+
+def test_a_result_that_makes_no_sense_is_forgotten(tmp_path):
+    path = tmp_path / "results.sqlite"
+    cache = ResultCache(path)
+    for status, metric in (("NOPE", 0.5), ("VALID", None), ("TIMEOUT", 0.5), (None, None)):
+        cache.put("key", Result(Status.VALID, 0.5, 1.0, ""))
+        with sqlite3.connect(path) as database:
+            database.execute("UPDATE results SET status = ?, metric_value = ?", (status, metric))
+        assert cache.get(["key"]) == {} and len(cache) == 0
+
+
+def test_what_cannot_be_read_or_written_costs_no_outcome(tmp_path, caplog):
+    cache = ResultCache(tmp_path / "results.sqlite")
+    cache._connection.execute("PRAGMA query_only = 1")  # as on a full disk
+    cache.put("key", Result(Status.VALID, 0.5, 1.0, ""))
+    assert "could not be written" in caplog.text and cache.get(["key"]) == {}
+    cache._connection.execute("PRAGMA query_only = 0")
+    cache._connection.execute("DROP TABLE results")
+    assert cache.get(["key"]) == {} and "could not be read" in caplog.text
+    with pytest.raises(OSError, match="cannot be opened"):
+        ResultCache(tmp_path)

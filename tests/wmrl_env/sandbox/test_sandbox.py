@@ -21,7 +21,7 @@ from world_models.outcomes import Backend, Status, Submission
 
 WALLS = ["process"] + (["bubblewrap"] if isolation.bubblewrap_fault() is None else [])
 
-WORKER = "sandbox/worker.py"
+WORKER = str(Path(isolation.__file__).with_name("worker.py"))
 COPY_SAMPLE = """
 import os, pathlib
 sample = pathlib.Path(os.environ["DATA_DIR"], "sample_submission.csv").read_text()

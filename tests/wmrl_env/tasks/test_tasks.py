@@ -1,5 +1,7 @@
 """What a task is; the shipped ones as a suite are in ``tests/tasks``."""
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -23,7 +25,15 @@ def test_percentile_counts_ties_half_and_respects_direction():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"leaderboard": ()}, "empty leaderboard"),
+        ({"leaderboard": ()}, "finite metric values"),
+        ({"leaderboard": (0.1, math.nan)}, "finite metric values"),
+        ({"leaderboard": (math.inf,)}, "finite metric values"),
+        ({"id": ""}, "id of a task"),
+        ({"split": "valid"}, "split must be one of"),
+        ({"modality": "audio"}, "modality must be one of"),
+        ({"kind": "ranking"}, "kind must be one of"),
+        ({"memory_limit_mb": math.inf}, "finite"),
+        ({"time_limit_s": math.nan}, "positive"),
         ({"higher_is_better": True}, "contradicts"),
         ({"metric": "beauty"}, "unknown metric"),
         ({"time_limit_s": 0}, "positive"),

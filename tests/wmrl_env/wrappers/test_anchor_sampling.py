@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import threading
 from collections.abc import Sequence
 from concurrent.futures import wait
@@ -14,6 +15,7 @@ import wmrl_env  # noqa: F401  (registers the ids)
 from tests.wmrl_env.wrappers.planted import SANDBOX, Distorted, Truth, reply, scalar_env, true_score, vector_env
 from wmrl_env.correction import AnchorStream
 from wmrl_env.wrappers import AnchorSampling, vector
+from world_models.gates import exact_outcome
 from world_models.outcomes import Outcome, Submission
 
 pytestmark = pytest.mark.usefixtures("fake_task")
@@ -295,7 +297,7 @@ def test_closing_gives_up_what_waits() -> None:
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("wmrl-anchors")]
 
 
-def test_a_fault_in_the_background_is_raised() -> None:
+def test_a_fault_in_the_background_costs_an_anchor_and_not_the_step_that_meets_it() -> None:
     class Broken(Truth):
         def execute(self, submissions: Sequence[Submission]) -> list[Outcome]:
             raise RuntimeError("no disk")
@@ -303,5 +305,46 @@ def test_a_fault_in_the_background_is_raised() -> None:
     env = AnchorSampling(scalar_env(), Broken(), fraction=1.0, mode="async")
     episodes(env, 1)
     wait(list(env.core._pending))
-    with pytest.raises(RuntimeError, match="no disk"):
+    with pytest.warns(UserWarning, match="no disk"):
         episodes(env, 1)
+    assert env.ungraded_anchors == 1 and not len(env.stream)
+    wait(list(env.core._pending))
+    with pytest.warns(UserWarning, match="no disk"):
+        env.close()
+
+
+def test_a_request_for_information_is_never_executed() -> None:
+    sandbox = Truth()
+    env = vector.AnchorSampling(vector_env(2), sandbox, fraction=1.0, reuse=True)
+    env.reset(seed=0)
+    *_, infos = env.step(["INFO", reply(1)])
+    assert sandbox.calls == [1]
+    assert infos["anchor_score"].tolist() == [0.0, real(1)] and infos["anchor_outcome"][0] is None
+    assert env.anchor_summary()["executions"] == env.anchor_summary()["anchored_steps"] == 1
+    assert env.anchor_summary()["reused"] == 0
+
+
+def test_exact_checks_are_no_executions() -> None:
+    class Strict(Truth):
+        def execute(self, submissions: Sequence[Submission]) -> list[Outcome]:
+            outcomes = super().execute(submissions)
+            return [exact_outcome(one, "sandbox") or known for one, known in zip(submissions, outcomes, strict=True)]
+
+    env = vector.AnchorSampling(vector_env(2), Strict(), fraction=1.0)
+    env.reset(seed=0)
+    env.step(["", reply(1)])
+    assert env.anchor_summary()["executions"] == 1
+
+
+def test_closing_keeps_what_has_ended_and_copies_leave_the_background_behind() -> None:
+    env = AnchorSampling(scalar_env(), Truth(), fraction=1.0, mode="async")
+    episodes(env, 1)
+    wait(list(env.core._pending))
+    copy = pickle.loads(pickle.dumps(env))
+    assert len(copy.stream) == len(env.stream) == 1
+    episodes(env, 2)
+    wait(list(env.core._pending))
+    env.close()
+    assert len(env.stream) == 2
+    episodes(copy, 1)
+    copy.close()

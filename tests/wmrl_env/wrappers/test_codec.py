@@ -1,4 +1,6 @@
+import json
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import gymnasium as gym
@@ -14,6 +16,7 @@ from wmrl_env.envs import AutoResearchEnv, AutoResearchVectorEnv
 from wmrl_env.tasks import ResearchTask
 from wmrl_env.testing import HashBackend
 from wmrl_env.wrappers.codec import PipelineAction, TextFeatures, VectorPipelineAction, VectorTextFeatures
+from wmrl_env.wrappers.shell import layers
 
 HASH = "wmrl_env.testing:HashBackend"
 ID = "wmrl/AutoResearchPipeline-v0"
@@ -131,3 +134,29 @@ def test_text_actions_leave_decisions_out() -> None:
 def test_other_observations_are_refused(wrapper: Callable[[Any], Any], env: Callable[[str], Any]) -> None:
     with pytest.raises(TypeError, match="native Dict observation"):
         wrapper(env("CartPole-v1"))
+
+
+@pytest.mark.parametrize("vector", [False, True])
+def test_state_continues(vector: bool) -> None:
+    def make() -> Any:
+        if vector:
+            return gym.make_vec(ID, num_envs=2, task="churn", backend=HASH, max_turns=9)
+        return gym.make(ID, task="churn", backend=HASH, max_turns=9)
+
+    env, other = make(), make()
+    for one in (env, other):
+        one.reset(seed=0)
+    env.action_space.seed(0)
+    env.step(env.action_space.sample())
+    of_text = [layer for one in (env, other) for layer in layers(one) if hasattr(layer, "_featurizer")]
+    state = json.loads(json.dumps(of_text[0].state_dict()))
+    of_text[1].load_state_dict(state)
+    assert of_text[1].state_dict() == state and max(np.ravel(state["last_action"])) > 0
+    with pytest.raises(ValueError, match="reshape"):
+        of_text[1].load_state_dict({**state, "last_score": [0.0] * 3})
+
+
+def test_decisions_are_rendered_once() -> None:
+    for make, wrapper in ((gym.make, PipelineAction), (partial(gym.make_vec, num_envs=2), VectorPipelineAction)):
+        with pytest.raises(TypeError, match="takes text"):
+            wrapper(make(ID, task="churn", backend=HASH))

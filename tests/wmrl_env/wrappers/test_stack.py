@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
+from typing import Any
 
 import gymnasium as gym
+import numpy as np
 import pytest
 from gymnasium.wrappers import TimeLimit
 
-from tests.wmrl_env.wrappers.planted import Truth, reply, scalar_env, sync_env, vector_env
+from tests.wmrl_env.wrappers.planted import SANDBOX, Truth, reply, scalar_env, sync_env, vector_env
 from wmrl_env import wrappers
 from wmrl_env.wrappers import AnchorSampling, CompareRewards, InverseVarianceDenoising, OnlineDebiasing, vector
 from wmrl_env.wrappers.shell import ORDER, layers
@@ -125,3 +128,47 @@ def test_codecs_are_exported_under_plain_names() -> None:
     for module in (wrappers, vector):
         assert {"PipelineAction", "TextFeatures"} <= set(module.__all__)
     assert vector.PipelineAction.__name__ == "VectorPipelineAction"
+
+
+@pytest.mark.parametrize("make", [scalar_env, lambda: vector_env(2)], ids=["scalar", "vector"])
+def test_one_switch_freezes_all_wrappers_below(make: Callable[[], Any]) -> None:
+    top = wrappers.corrected(make(), Truth())
+    of_kind = wrappers if isinstance(top, gym.Env) else vector
+    learning = [layer for layer in layers(top) if hasattr(layer.__dict__.get("core"), "update")]
+    assert len(learning) == 3
+    for switch in (lambda value: setattr(top, "update", value), lambda value: top.set_wrapper_attr("update", value)):
+        for value in (False, True):
+            switch(value)
+            assert [layer.update for layer in learning] == [value] * 3
+    assert top.update is True
+    alone = of_kind.CompareRewards(make())
+    with pytest.raises(AttributeError, match="learn nothing"):
+        alone.update = False
+    if of_kind is vector:
+        with pytest.raises(AttributeError, match="nonesuch"):
+            top.set_wrapper_attr("nonesuch", 1)
+
+
+def test_an_autoreset_below_the_stack_is_a_reset() -> None:
+    env = wrappers.corrected(gym.wrappers.Autoreset(scalar_env(max_turns=2)), Truth(), fraction=1.0)
+    env.reset(seed=0)
+    ends = [env.step(reply(number))[1:3] for number in range(6)]
+    assert [bool(ended) for _, ended in ends] == [False, True, False] * 2
+    assert ends[2][0] == ends[5][0] == 0.0
+    summary = env.get_wrapper_attr("anchor_summary")()
+    assert summary["groups"] == 1 and summary["steps"] == 4
+
+
+def test_state_of_other_environments_is_refused() -> None:
+    states = [wrappers.corrected(vector_env(number), Truth()) for number in (2, 3)]
+    for layer, other in zip(layers(states[0]), layers(states[1]), strict=True):
+        if "core" in layer.__dict__:
+            with pytest.raises(ValueError, match="is of 3 environments, and here are 2"):
+                layer.load_state_dict(other.state_dict())
+
+
+def test_seeds_of_numpy_survive_a_spec() -> None:
+    env = gym.make("wmrl/AutoResearch-v0", backend="wmrl_env.testing:HashBackend")
+    env = wrappers.AnchorSampling(env, SANDBOX, fraction=np.float64(0.5), seed=np.int64(3))
+    spec = gym.envs.registration.EnvSpec.from_json(env.spec.to_json())
+    assert gym.make(spec).get_wrapper_attr("schedule").seed == 3

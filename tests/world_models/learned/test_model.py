@@ -1,3 +1,4 @@
+import hashlib
 import json
 import pickle
 from pathlib import Path
@@ -83,7 +84,37 @@ def test_checkpoints_of_other_features_or_shapes_are_refused(model, tmp_path) ->
             LearnedModel.load(tmp_path)
     sizes = head["config"]["network"] | {"hidden": 7}
     path.write_text(json.dumps({**head, "config": head["config"] | {"network": sizes}}))
-    with pytest.raises(CheckpointError, match="do not fit"):
+    with pytest.raises(CheckpointError, match="damaged"):
+        LearnedModel.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "damage", ["shape", "scaling", "nan", "missing", "temperature", "variance_scale", "column", "kinds"]
+)
+def test_a_checkpoint_whose_parts_do_not_fit_is_refused_at_once(model, tmp_path, damage: str) -> None:
+    from safetensors.numpy import load_file, save
+
+    model.save(tmp_path)
+    weights = load_file(tmp_path / "model.safetensors")
+    head = json.loads((tmp_path / "model.json").read_text())
+    if damage == "shape":
+        weights["network.code.bias"] = weights["network.code.bias"][:1]
+    elif damage == "scaling":  # of one value, which numpy would spread over all
+        weights["scaling.code_mean"] = weights["scaling.code_mean"][:1]
+    elif damage == "nan":
+        weights["network.head.weight"][0, 0, 0] = np.nan
+    elif damage == "missing":
+        del weights["network.head.bias"]
+    elif damage == "column":
+        weights["scaling.columns"][0] = 10**6
+    elif damage == "kinds":
+        head["config"]["messages"] = head["config"]["messages"][:-1]
+    else:
+        head["config"][damage] = 0
+    (tmp_path / "model.safetensors").write_bytes(save(weights))
+    head["sha256"] = hashlib.sha256((tmp_path / "model.safetensors").read_bytes()).hexdigest()
+    (tmp_path / "model.json").write_text(json.dumps(head))
+    with pytest.raises(CheckpointError, match="incomplete or damaged"):
         LearnedModel.load(tmp_path)
 
 
