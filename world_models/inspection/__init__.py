@@ -7,20 +7,18 @@ from __future__ import annotations
 
 import ast
 import builtins
-import json
 import math
 import re
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 
+from world_models.inspection.names import is_installed, names_in, parameters_of
+
 __all__ = ["CHECK_NAMES", "inspect_solution"]
 
-_LIBRARIES = {"numpy", "pandas", "scipy", "sklearn", "joblib"}
 _FILLS = {"fillna", "SimpleImputer", "KNNImputer", "interpolate", "ffill", "bfill", "nan_to_num"}
 _ENCODES = {
     "get_dummies", "OneHotEncoder", "OrdinalEncoder", "LabelEncoder", "TargetEncoder", "factorize", "Categorical",
@@ -71,15 +69,6 @@ CHECK_NAMES: tuple[str, ...] = (
     "raises",
 )
 """Names of the entries of :func:`inspect_solution`."""
-
-
-@lru_cache(maxsize=1)
-def _names() -> tuple[dict[str, frozenset[str]], dict[str, frozenset[str]]]:
-    """scikit-learn's names by module, and parameters by callable."""
-    table = json.loads(Path(__file__).with_name("names.json").read_text(encoding="utf-8"))
-    return tuple(  # type: ignore[return-value]
-        {key: frozenset(names) for key, names in table[part].items()} for part in ("modules", "parameters")
-    )
 
 
 # --- tasks ---
@@ -175,7 +164,6 @@ def _read(code: str) -> _Code | None:
     counts = dict.fromkeys(CHECK_NAMES, 0.0)
     bound, loaded = set(dir(builtins)) | {"__file__", "__name__"}, set[str]()
     star = False
-    modules, parameters = _names()
     numbers: list[float] = [0.0]
     trees: list[float] = [0.0]
     candidates = 1.0
@@ -194,20 +182,19 @@ def _read(code: str) -> _Code | None:
         elif isinstance(node, ast.Import):
             for alias in node.names:
                 bound.add(alias.asname or alias.name.split(".")[0])
-                counts["absent_modules"] += not _known(alias.name)
+                counts["absent_modules"] += not is_installed(alias.name)
         elif isinstance(node, ast.ImportFrom):
             module = node.module or ""
-            counts["absent_modules"] += not _known(module)
-            if module.split(".")[0] == "sklearn":
-                counts["absent_modules"] += module not in modules and module != "sklearn"
+            counts["absent_modules"] += not is_installed(module)
+            offered = names_in(module)
             for alias in node.names:
                 bound.add(alias.asname or alias.name)
                 star |= alias.name == "*"
-                counts["wrong_names"] += module in modules and alias.name not in modules[module] | {"*"}
+                counts["wrong_names"] += offered is not None and alias.name not in offered | {"*"}
         elif isinstance(node, ast.Subscript):
             _subscript(node, facts, counts, tests)
         elif isinstance(node, ast.Call):
-            _call(node, facts, counts, parameters)
+            _call(node, facts, counts)
             trees += [
                 float(min(abs(keyword.value.value), 10**15))
                 for keyword in node.keywords
@@ -249,11 +236,6 @@ def _read(code: str) -> _Code | None:
     return facts
 
 
-def _known(module: str) -> bool:
-    root = module.split(".")[0]
-    return root in _LIBRARIES or root in sys.stdlib_module_names
-
-
 def _tests(nodes: list[ast.AST]) -> set[str]:
     """Names of test rows: those that say so, and what a loop over frames calls each of them."""
     names = {node.id for node in nodes if isinstance(node, ast.Name) and "test" in node.id.lower()}
@@ -285,10 +267,10 @@ def _subscript(node: ast.Subscript, facts: _Code, counts: dict[str, float], test
             counts["takes_one_row"] += 1
 
 
-def _call(node: ast.Call, facts: _Code, counts: dict[str, float], parameters: dict[str, frozenset[str]]) -> None:
+def _call(node: ast.Call, facts: _Code, counts: dict[str, float]) -> None:
     name = _name(node)
     given = {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg}
-    takes = parameters.get(name)
+    takes = parameters_of(name)
     if takes is not None and isinstance(node.func, ast.Name):
         counts["unknown_arguments"] += len(given.keys() - takes)
     if name == "drop" and "index" not in given:

@@ -1,4 +1,4 @@
-"""Write ``names.json``: what scikit-learn offers, by module, and which parameters it takes.
+"""Write ``names.json``: what the usual libraries offer, by module, and which parameters scikit-learn takes.
 
 ``python -m world_models.inspection.build``, with the version that solutions run with.
 """
@@ -33,6 +33,7 @@ def describe_library(package: str = "sklearn") -> dict[str, Any]:
     """Names by public module, and parameter names by callable; callables that take any keyword are left out."""
     modules: dict[str, list[str]] = {}
     parameters: dict[str, list[str]] = {}
+    options: dict[str, dict[str, list[str]]] = {}
     root = importlib.import_module(package)
     for info in pkgutil.walk_packages(root.__path__, f"{package}."):
         parts = info.name.split(".")
@@ -56,13 +57,43 @@ def describe_library(package: str = "sklearn") -> dict[str, Any]:
                 continue
             if all(one.kind is not one.VAR_KEYWORD for one in signature.parameters.values()):
                 parameters[name] = sorted(signature.parameters)
-    return {"version": root.__version__, "modules": modules, "parameters": parameters}
+            if words := _options(thing):
+                options[name] = words
+    return {"version": root.__version__, "modules": modules, "parameters": parameters, "options": options}
+
+
+def _options(thing: Any) -> dict[str, list[str]]:
+    """Words that a class takes, by parameter."""
+    constraints = getattr(thing, "_parameter_constraints", None)
+    found: dict[str, list[str]] = {}
+    for parameter, allowed in constraints.items() if isinstance(constraints, dict) else ():
+        words = (
+            [one.options for one in allowed if type(one).__name__ == "StrOptions"] if isinstance(allowed, list) else []
+        )
+        if words and str not in allowed:
+            found[parameter] = sorted(set().union(*words))
+    return found
+
+
+def describe_arrays() -> dict[str, Any]:
+    """Names in pandas and numpy, and attributes of what they compute with."""
+    import numpy as np
+    import pandas as pd
+
+    modules = {"pandas": pd, "numpy": np, "numpy.linalg": np.linalg, "numpy.random": np.random}
+    kinds = {"DataFrame": pd.DataFrame, "Series": pd.Series, "ndarray": np.ndarray}
+    return {
+        "modules": {name: [one for one in dir(module) if not one.startswith("_") and hasattr(module, one)] for name, module in modules.items()},
+        "attributes": {name: [one for one in dir(kind) if not one.startswith("_")] for name, kind in kinds.items()},
+    }
 
 
 def main() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        _OUT.write_text(json.dumps(describe_library(), separators=(",", ":")) + "\n", encoding="utf-8")
+        table, arrays = describe_library(), describe_arrays()
+        table |= {"modules": table["modules"] | arrays["modules"], "attributes": arrays["attributes"]}
+        _OUT.write_text(json.dumps(table, separators=(",", ":")) + "\n", encoding="utf-8")
     print(f"{_OUT}: {_OUT.stat().st_size} bytes")
 
 

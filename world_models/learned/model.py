@@ -18,6 +18,7 @@ from world_models.inspection import CHECK_NAMES, inspect_solution
 from world_models.learned.messages import MessageBook
 from world_models.learned.network import EnsembleNetwork, one_thread
 from world_models.outcomes import Outcome, Status, Submission, ladder_score, render_feedback
+from world_models.rehearsal import REHEARSAL_NAMES, rehearse
 
 __all__ = ["ENDINGS", "Heads", "LearnedModel", "Scaling", "expected_score", "solution_features"]
 
@@ -34,15 +35,21 @@ ENDINGS: tuple[Status, ...] = (
 _SHIPPED = Path(__file__).with_name("checkpoint")
 _LADDER = torch.tensor([ladder_score(status, 0.0) for status in ENDINGS], dtype=torch.float64)
 _CHUNK = 256
-_SOLUTION_FACTS, _TASK_FACTS = len(CHECK_NAMES) + CODE_FEATURES, len(TASK_FEATURE_NAMES)
+_TOLD = (*CHECK_NAMES, *REHEARSAL_NAMES)
+_SOLUTION_FACTS, _TASK_FACTS = len(_TOLD) + CODE_FEATURES, len(TASK_FEATURE_NAMES)
 _REMEMBERED = 16_384
 _LOG_VARIANCE = (-9.0, -1.0)  # of a percentile: standard deviations from 0.01 to 0.6
 _DIGITS = 9  # predictions are float64, so that rounding hides the order of summation, which depends on the batch
 
 
 def solution_features(submissions: Sequence[Submission]) -> np.ndarray:
-    """Checks on the task, then features of the code alone: float32 (B, len(CHECK_NAMES) + CODE_FEATURES)."""
-    rows = [np.concatenate([inspect_solution(one.code, one.task_text), code_features(one.code)]) for one in submissions]
+    """Checks and rehearsal on the task, then features of the code alone: float32 (B, S)."""
+    rows = [
+        np.concatenate([
+            inspect_solution(one.code, one.task_text), rehearse(one.code, one.task_text), code_features(one.code)
+        ])
+        for one in submissions
+    ]  # fmt: skip
     return np.stack(rows)
 
 
@@ -223,7 +230,7 @@ class LearnedModel(WorldModel):
 
     def _state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         config = {
-            "checks": CHECK_NAMES,
+            "checks": _TOLD,
             "code_features": CODE_FEATURES,
             "task_features": TASK_FEATURE_NAMES,
             "network": self.network.sizes,
@@ -239,7 +246,7 @@ class LearnedModel(WorldModel):
     @classmethod
     def _restore(cls, config: dict[str, Any], tensors: dict[str, np.ndarray], **kwargs: Any) -> Self:
         computed = (config["code_features"], tuple(config["task_features"]), tuple(config.get("checks", ())))
-        if computed != (CODE_FEATURES, TASK_FEATURE_NAMES, CHECK_NAMES):
+        if computed != (CODE_FEATURES, TASK_FEATURE_NAMES, _TOLD):
             raise CheckpointError("the checkpoint was trained on other features than this version computes; train anew")
         network = EnsembleNetwork(**config["network"])
         weights = {name: torch.from_numpy(tensors[f"network.{name}"].copy()) for name in network.state_dict()}
