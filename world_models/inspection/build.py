@@ -83,7 +83,10 @@ def describe_arrays() -> dict[str, Any]:
     modules = {"pandas": pd, "numpy": np, "numpy.linalg": np.linalg, "numpy.random": np.random}
     kinds = {"DataFrame": pd.DataFrame, "Series": pd.Series, "ndarray": np.ndarray}
     return {
-        "modules": {name: [one for one in dir(module) if not one.startswith("_") and hasattr(module, one)] for name, module in modules.items()},
+        "modules": {
+            name: [one for one in dir(module) if not one.startswith("_") and hasattr(module, one)]
+            for name, module in modules.items()
+        },
         "attributes": {name: [one for one in dir(kind) if not one.startswith("_")] for name, kind in kinds.items()},
     }
 

@@ -30,7 +30,7 @@ from world_models.rehearsal.values import (
 if TYPE_CHECKING:
     from world_models.rehearsal.interpreter import Interpreter
 
-__all__ = ["FAMILIES", "family_of", "make", "method", "sklearn"]
+__all__ = ["DESCRIBED", "EVENTS", "FAMILIES", "describe", "family_of", "make", "method", "sklearn"]
 
 FAMILIES = (
     "forest", "extra", "boosting", "histogram", "adaboost", "tree", "linear", "least_squares", "svm", "neighbours",
@@ -73,6 +73,39 @@ class _Fitted(NamedTuple):
     width: float
     names: tuple[str, ...] | None
     target: Column
+
+
+EVENTS = (
+    "StandardScaler", "MinMaxScaler", "RobustScaler", "QuantileTransformer", "PolynomialFeatures", "PCA", "TruncatedSVD",
+    "SelectKBest", "OneHotEncoder", "OrdinalEncoder", "LabelEncoder", "TfidfVectorizer", "CountVectorizer",
+)  # fmt: skip
+"""Transformers whose use is told by name."""
+_AMOUNTS = (
+    "n_estimators", "max_depth", "learning_rate", "max_iter", "min_samples_leaf", "max_features", "subsample",
+    "max_leaf_nodes", "C", "alpha", "n_neighbors", "l2_regularization", "l1_ratio", "degree",
+)  # fmt: skip
+_WORDS = ("weights=distance", "class_weight=balanced", "kernel=linear", "kernel=poly", "early_stopping=True",
+          "max_features=sqrt", "p=1", "gamma=auto", "fit_prior=False", "loss=log_loss")  # fmt: skip
+DESCRIBED: tuple[str, ...] = (*_AMOUNTS, *(f"gives_{name}" for name in _AMOUNTS), *_WORDS, "layers", "neurons")
+"""Names of the entries of :func:`describe`."""
+
+
+def describe(model: Model) -> dict[str, float]:
+    """Arguments of an estimator that were given; amounts as ``log10``."""
+    facts: dict[str, float] = {}
+    for name in _AMOUNTS:
+        value = model.number(name, math.nan)
+        if math.isfinite(value):
+            facts[name] = math.log10(max(abs(value), 1e-9))
+            facts[f"gives_{name}"] = 1.0
+    for word in _WORDS:
+        name, _, wanted = word.partition("=")
+        facts[word] = float(str(model.constant(name)) == wanted)
+    layers = model.parameters.get("hidden_layer_sizes")
+    if isinstance(layers, Sequence):
+        sizes = [float(item.value) for item in layers.items if isinstance(item, Const) and item.value]
+        facts["layers"], facts["neurons"] = float(len(sizes)), math.log10(1.0 + sum(sizes))
+    return facts
 
 
 def family_of(name: str) -> str:
@@ -357,9 +390,15 @@ def _transform(run: Interpreter, model: Model, data: Any) -> Any:
     rows = rows_of(data)
     if rows is None:
         return UNKNOWN
+    if name in EVENTS:
+        run.flag(name)
+    if name == "SimpleImputer":
+        run.flag(f"imputes_{model.constant('strategy', 'mean')}")
     column = column_of(data)
     width = width_of(data)
     if name in _VECTORISERS:
+        run.flag("log_words", math.log10(max(1.0, model.number("max_features", 20_000))))
+        run.flag("characters", float("char" in str(model.constant("analyzer", "word"))))
         size = model.number("max_features", 0) or min(20_000.0, 4.0 * count_of(rows))
         if isinstance(data, Table):
             return Matrix(Column(), (("", float(len(data.columns))),), size, True)
@@ -526,7 +565,7 @@ def _fit_estimator(run: Interpreter, model: Model, data: Any, target: Any) -> No
     classes = max(1, len(run.inventory.classes)) if classifies else 1
     family = family_of(model.name)
     run.cost(family, _operations(model, family, count, width, classes))
-    run.fits.append((model.name, count, width))
+    run.fits.append((model, count, width))
     if run.repeat > 1.0:
         run.flag("fits_often", math.log10(run.repeat))
 

@@ -1064,11 +1064,13 @@ def _get_dummies(run: Interpreter, args: list[Any], named: dict[str, Any]) -> An
         else:
             columns[one] = column
     run.allocate(count_of(data.rows), width, 1.0)
+    run.flag("dummies")
     return Table(columns, data.rows, data.exact)
 
 
 def _categorical(run: Interpreter, args: list[Any], named: dict[str, Any]) -> Any:
     value = args[0] if args else UNKNOWN
+    run.flag("codes")
     return Vector(replace(column_of(value), kind="category"), rows_of(value) or run.fresh((("", 1.0),)))
 
 
@@ -1193,6 +1195,8 @@ def _elementwise(run: Interpreter, name: str, args: list[Any]) -> Any:
         column = replace(column, missing=False)
     if name in ("log", "log10", "log2"):
         run.flag("takes_log")
+    if name == "log1p" and column.source == "target":
+        run.flag("log_target")
     column = replace(column, whole=column.whole and name in ("clip", "maximum", "minimum", "round", "rint", "abs"))
     if isinstance(first, Table):
         changed = {

@@ -22,6 +22,7 @@ from world_models.rehearsal.values import (
     Library,
     Mapping,
     Matrix,
+    Model,
     Module,
     Place,
     Rows,
@@ -105,7 +106,7 @@ class Interpreter:
         unknown: calls whose result nobody could tell.
         flags: suspicions by name.
         costs: rough operations of fits, by family of estimators.
-        fits: (name, rows, width) of each fit, in order.
+        fits: (estimator, rows, width) of each fit, in order.
         submitted: the table that was written to the submission's place, ``None`` so far.
     """
 
@@ -117,7 +118,7 @@ class Interpreter:
         self.unknown = 0
         self.flags: dict[str, float] = {}
         self.costs: dict[str, float] = {}
-        self.fits: list[tuple[str, float, float]] = []
+        self.fits: list[tuple[Model, float, float]] = []
         self.submitted: Table | None = None
         self.header: tuple[str, ...] = ()  # of a file written row by row
         self._left = _BUDGET

@@ -31,7 +31,7 @@ class Inventory:
         metric: its name; ``probability`` says whether it judges probabilities.
         classes: labels, as text.
         train_rows, test_rows: their number, 0 where unknown.
-        memory_mb: limit.
+        cpu_s, memory_mb: limits.
         prose: names of columns of prose; ``time``: of the column of times, ``""`` for none.
     """
 
@@ -43,6 +43,7 @@ class Inventory:
     classes: tuple[str, ...] = ()
     train_rows: int = 0
     test_rows: int = 0
+    cpu_s: float = 10.0
     memory_mb: float = 1024.0
     prose: frozenset[str] = frozenset()
     time: str = ""
@@ -114,6 +115,7 @@ def read_inventory(text: str) -> Inventory:
         tuple(name for name, _ in classes),
         rows.get("train", 0),
         rows.get("test", 0),
+        float(limits[1]) if limits else 10.0,
         float(limits[2]) if limits else 1024.0,
         prose,
         time,

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from world_models.rehearsal.estimators import FAMILIES, family_of
+from world_models.rehearsal.estimators import DESCRIBED, EVENTS, FAMILIES, describe, family_of
 from world_models.rehearsal.interpreter import GiveUp, Interpreter, Scope
 from world_models.rehearsal.inventory import Inventory, read_inventory
 from world_models.rehearsal.values import Fault, count_of, differ
@@ -24,9 +24,17 @@ _FAULTS = (
 _FLAGS = (
     "fault_in_a_branch", "open_loop", "long_loop", "open_assertion", "other_class", "divides_by_zero", "divides",
     "text_array", "drops_rows", "writes_somewhere", "other_separator", "takes_log", "unseen_labels", "other_dummies",
-    "fits_missing", "open_kind", "candidates", "selects_more", "wide_target", "fits_often",
+    "fits_missing", "open_kind", "candidates", "selects_more", "wide_target", "fits_often", "log_target", "dummies",
+    "codes", "imputes_mean", "imputes_median", "imputes_most_frequent", "log_words", "characters", *EVENTS,
 )  # fmt: skip
 _COSTS = (*FAMILIES, "words")
+# Seconds an operation, by non-negative least squares over recorded executions.
+_SECONDS = {
+    "forest": 1.6e-8, "extra": 1.2e-8, "boosting": 2e-8, "histogram": 6e-8, "adaboost": 3e-9, "tree": 8e-9,
+    "linear": 9e-11, "least_squares": 1.3e-10, "svm": 5e-10, "neighbours": 2.1e-10, "network": 4e-10, "bayes": 2e-11,
+    "other": 1e-10, "words": 1e-5,
+}  # fmt: skip
+_SECONDS_A_STATEMENT, _SECONDS_AT_LEAST = 1.5e-7, 0.14
 REHEARSAL_NAMES: tuple[str, ...] = (
     "gave_up", "finished", *(f"raises_{kind}" for kind in _FAULTS), "raises_other",
     *_FLAGS,
@@ -35,6 +43,9 @@ REHEARSAL_NAMES: tuple[str, ...] = (
     "labels_for_probabilities", "no_labels",
     *(f"cost_{family}" for family in _COSTS), "cost_all",
     "log_operations", "log_bytes", "log_memory_share", "log_unknown",
+    "log_seconds", "log_limit_share",
+    *(f"seems_{ending}" for ending in ("VALID", "RUNTIME_ERROR", "OUT_OF_MEMORY", "NO_SUBMISSION", "INVALID")),
+    *(f"fits_{family}" for family in FAMILIES), *(f"fit_{name}" for name in DESCRIBED),
     *(f"ends_in_{family}" for family in FAMILIES), "fits", "log_rows", "log_width", "share_of_rows", "share_of_width",
 )  # fmt: skip
 """Names of the entries of :func:`rehearse`."""
@@ -78,17 +89,34 @@ def _facts(tree: ast.Module, inventory: Inventory) -> dict[str, float]:
     facts |= _submission(run, inventory)
     facts |= {f"cost_{family}": _log(amount) for family, amount in run.costs.items()}
     facts["cost_all"] = _log(sum(run.costs.values()))
+    seconds = _SECONDS_AT_LEAST + sum(_SECONDS[family] * amount for family, amount in run.costs.items())
+    seconds += _SECONDS_A_STATEMENT * run.operations
+    facts["log_seconds"] = min(math.log10(seconds), 4.0)
+    facts["log_limit_share"] = min(math.log10(seconds / inventory.cpu_s), 4.0)
     facts["log_operations"], facts["log_bytes"] = _log(run.operations), _log(run.bytes)
     facts["log_memory_share"] = _log(100.0 * run.bytes / (inventory.memory_mb * 2**20))
     facts["log_unknown"] = _log(run.unknown)
+    facts[f"seems_{_seeming(facts)}"] = 1.0
     if run.fits:
-        name, rows, width = run.fits[-1]
-        facts[f"ends_in_{family_of(name)}"] = 1.0
+        model, rows, width = run.fits[-1]
+        facts[f"ends_in_{family_of(model.name)}"] = 1.0
+        facts |= {f"fits_{family_of(fitted.name)}": 1.0 for fitted, _, _ in run.fits}
+        facts |= {f"fit_{name}": value for name, value in describe(run.fits[0][0]).items()}
         facts["fits"] = _log(len(run.fits))
         facts["log_rows"], facts["log_width"] = _log(rows), _log(width)
         facts["share_of_rows"] = min(2.0, rows / max(1, inventory.train_rows))
         facts["share_of_width"] = min(4.0, width / max(1, len(inventory.columns)))
     return facts
+
+
+def _seeming(facts: dict[str, float]) -> str:
+    """How the program seems to end, should time suffice."""
+    if any(name.startswith("raises_") for name in facts):
+        return "OUT_OF_MEMORY" if "raises_MemoryError" in facts else "RUNTIME_ERROR"
+    if not facts.get("submits"):
+        return "NO_SUBMISSION"
+    wrong = ("wrong_columns", "wrong_rows", "missing_answers", "constant_id", "text_for_numbers")
+    return "INVALID" if any(facts.get(name) for name in wrong) else "VALID"
 
 
 def _submission(run: Interpreter, inventory: Inventory) -> dict[str, float]:
