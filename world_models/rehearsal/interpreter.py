@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import builtins
+import contextlib
 import operator
 from collections.abc import Callable
 from typing import Any
 
 from world_models.rehearsal import library
+from world_models.rehearsal.arrays import combine, contains, is_textual, names_of
 from world_models.rehearsal.inventory import Inventory
 from world_models.rehearsal.values import (
     UNKNOWN,
@@ -16,7 +18,8 @@ from world_models.rehearsal.values import (
     Column,
     Const,
     Each,
-    Element, Fault,
+    Element,
+    Fault,
     Function,
     Instance,
     Library,
@@ -238,21 +241,16 @@ class Interpreter:
 
     def _for(self, node: ast.For, scope: Scope) -> None:
         items, each = self.iterate(self.eval(node.iter, scope))
-        self._loop(node.body, [(lambda item=item: self.bind(node.target, item, scope)) for item in items], each, scope)
-        self.run(node.orelse, scope)
-
-    def _loop(self, body: list[ast.stmt], rounds: list[Callable[[], None]], each: float, scope: Scope) -> None:
-        before = self.repeat
-        self.repeat = before * each
+        before, self.repeat = self.repeat, self.repeat * each
         try:
-            for begin in rounds:
-                begin()
-                try:
-                    self.run(body, scope)
-                except _Continue:
-                    continue
+            for item in items:
+                self.bind(node.target, item, scope)
+                with contextlib.suppress(_Continue):
+                    self.run(node.body, scope)
         except _Break:
             pass
+        else:
+            self.run(node.orelse, scope)
         finally:
             self.repeat = before
 
@@ -315,7 +313,7 @@ class Interpreter:
         for alias in node.names:
             library.check_module(alias.name)
             path = alias.name if alias.asname else alias.name.split(".")[0]
-            scope.values[alias.asname or path] = Module(library.canonical(path))
+            scope.values[alias.asname or path] = Module(path)
 
     def _import_from(self, node: ast.ImportFrom, scope: Scope) -> None:
         module = node.module or ""
@@ -356,7 +354,7 @@ class Interpreter:
     def iterate(self, value: Any) -> tuple[list[Any], float]:
         """Items to run a loop over, and how often each."""
         if isinstance(value, Table):
-            value = library.names_of(value)
+            value = names_of(value)
         if isinstance(value, Const):
             if isinstance(value.value, (int, float)) or value.value is None:
                 raise Fault("TypeError")
@@ -554,7 +552,8 @@ class Interpreter:
         (generator,) = node.generators
         over = self.eval(generator.iter, scope)
         items, each = (over.items, 1.0) if _of_strings(over) else self.iterate(over)
-        plain = isinstance(node.elt, ast.Name) and isinstance(generator.target, ast.Name)
+        target = generator.target.id if isinstance(generator.target, ast.Name) else None
+        plain = isinstance(node.elt, ast.Name) and node.elt.id == target
         kept: list[Any] = []
         length = 0.0
         before, self.repeat = self.repeat, self.repeat * each
@@ -563,7 +562,7 @@ class Interpreter:
             verdicts = [truth(self.eval(condition, inner)) for condition in generator.ifs]
             if False in verdicts:
                 continue
-            kept.append(item if plain and node.elt.id == generator.target.id else self.eval(node.elt, inner))  # type: ignore[union-attr]
+            kept.append(item if plain else self.eval(node.elt, inner))
             length += each if None not in verdicts else 0.5 * each
         if each > 1:
             self.operations += self.repeat
@@ -602,7 +601,7 @@ class Interpreter:
             return UNKNOWN if verdict is None else Const(not verdict)
         if isinstance(value, Const) and isinstance(value.value, (int, float)):
             return Const(-value.value if isinstance(node.op, ast.USub) else value.value)
-        if isinstance(value, (Vector, Table, Matrix)) and library.is_textual(value):
+        if isinstance(value, (Vector, Table, Matrix)) and is_textual(value):
             raise Fault("TypeError")
         return value
 
@@ -615,7 +614,7 @@ class Interpreter:
                 return UNKNOWN
             return Const((isinstance(left, Const) and left.value is right.value) == (kind is ast.Is))
         if kind in (ast.In, ast.NotIn):
-            found = library.contains(right, left)
+            found = contains(right, left)
             return UNKNOWN if found is None else Const(found == (kind is ast.In))
         if len(node.ops) == 1 and isinstance(left, Const) and isinstance(right, Const):
             try:
@@ -641,7 +640,7 @@ class Interpreter:
         """Result of an arithmetic operator."""
         if isinstance(left, Const) and isinstance(right, Const):
             return self._calculate(kind, left.value, right.value)
-        return library.combine(self, kind, left, right)
+        return combine(self, kind, left, right)
 
     def _calculate(self, kind: type, left: Any, right: Any) -> Any:
         operation = _ARITHMETIC.get(kind)

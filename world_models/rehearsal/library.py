@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from world_models.inspection.names import attributes_of, is_installed, names_in
-from world_models.rehearsal import estimators, frames
-from world_models.rehearsal.frames import combine, contains, is_textual, names_of
+from world_models.rehearsal import access, estimators, functions, methods
+from world_models.rehearsal.arrays import column_of, contains, names_of, rows_of, strings_of
 from world_models.rehearsal.values import (
     UNKNOWN,
     Class,
     Column,
     Const,
-    Element, Fault,
+    Element,
+    Fault,
     Function,
     Instance,
     Library,
@@ -28,16 +29,12 @@ from world_models.rehearsal.values import (
     Unknown,
     Vector,
     count_of,
-    truth,
 )  # fmt: skip
 
 if TYPE_CHECKING:
     from world_models.rehearsal.interpreter import Interpreter
 
-__all__ = [
-    "attribute", "call", "call_method", "canonical", "check_module", "combine", "contains", "get_item", "is_textual",
-    "member", "names_of", "set_item",
-]  # fmt: skip
+__all__ = ["attribute", "call", "call_method", "check_module", "get_item", "member", "set_item"]
 
 _CONSTANTS = {
     "numpy.nan": math.nan,
@@ -47,10 +44,6 @@ _CONSTANTS = {
     "numpy.newaxis": None,
 }
 _ENVIRONMENT = {"DATA_DIR": Place("data"), "SUBMISSION_PATH": Place("submission")}
-
-
-def canonical(path: str) -> str:
-    return path
 
 
 def check_module(path: str) -> None:
@@ -89,7 +82,7 @@ def attribute(run: Interpreter, holder: Any, name: str) -> Any:
     if isinstance(holder, Module):
         return member(holder.path, name)
     if isinstance(holder, (Table, Vector, Matrix)):
-        found = frames.attribute(run, holder, name)
+        found = access.attribute(run, holder, name)
         if found is not None:
             return found
         kind = "DataFrame" if isinstance(holder, Table) else "Series" if getattr(holder, "series", False) else "ndarray"
@@ -99,8 +92,8 @@ def attribute(run: Interpreter, holder: Any, name: str) -> Any:
         if known is not None and name not in known and not (isinstance(holder, Table) and not holder.exact):
             raise Fault("AttributeError")
         return UNKNOWN
-    if isinstance(holder, frames.Accessor):
-        found = frames.accessor(run, holder, name)
+    if isinstance(holder, access.Accessor):
+        found = access.accessor(run, holder, name)
         return UNKNOWN if found is None else found
     if isinstance(holder, Instance):
         if name in holder.attributes:
@@ -127,16 +120,16 @@ def attribute(run: Interpreter, holder: Any, name: str) -> Any:
 
 def get_item(run: Interpreter, holder: Any, key: Any) -> Any:
     """``holder[key]``."""
-    if isinstance(holder, frames.Indexer):
-        return frames.index_into(run, holder, key)
+    if isinstance(holder, access.Indexer):
+        return access.index_into(run, holder, key)
     if isinstance(holder, Library) and holder.path.startswith("numpy") and isinstance(key, Sequence):
-        return frames.numpy(run, holder.name, [key], {}) or UNKNOWN
-    return frames.get_item(run, holder, key)
+        return functions.numpy(run, holder.name, [key], {}) or UNKNOWN
+    return access.get_item(run, holder, key)
 
 
 def set_item(run: Interpreter, holder: Any, key: Any, value: Any) -> None:
     """``holder[key] = value``."""
-    frames.set_item(run, holder, key, value)
+    access.set_item(run, holder, key, value)
 
 
 def call_method(run: Interpreter, holder: Any, name: str, args: list[Any], named: dict[str, Any]) -> Any:
@@ -146,7 +139,7 @@ def call_method(run: Interpreter, holder: Any, name: str, args: list[Any], named
     if isinstance(holder, Model):
         return estimators.method(run, holder, name, args, named)
     if isinstance(holder, (Table, Vector, Matrix)):
-        found = frames.method(run, holder, name, args, named)
+        found = methods.method(run, holder, name, args, named)
         if found is None:
             attribute(run, holder, name)  # is there such a method at all?
             run.unknown += 1
@@ -160,7 +153,7 @@ def call_method(run: Interpreter, holder: Any, name: str, args: list[Any], named
         return _of_mapping(holder, name, args)
     if isinstance(holder, Place):
         return _of_place(holder, name, args)
-    if isinstance(holder, frames.Accessor):
+    if isinstance(holder, access.Accessor):
         column = holder.holder.column
         kind = "number" if name in ("len", "count", "find", "contains", "startswith", "dayofyear") else "any"
         return Vector(Column(kind if kind == "number" else "text", column.missing), holder.holder.rows)
@@ -199,18 +192,20 @@ def _of_sequence(run: Interpreter, holder: Sequence, name: str, args: list[Any])
         holder.items += more
         holder.length += value.length if isinstance(value, Sequence) else 2.5
     elif name == "remove":
-        found = contains(holder, value)
+        found = contains(holder, value) if isinstance(value, Const) else None
         if found is False:
             raise Fault("ValueError")
         if found:
             holder.items = [
-                item for item in holder.items if not (isinstance(item, Const) and item.value == value.value)
+                item
+                for item in holder.items
+                if not (isinstance(item, Const) and item.value == getattr(value, "value", None))
             ]
             holder.length = len(holder.items)
     elif name in ("tolist", "to_list", "copy"):
         return Sequence(list(holder.items), holder.length)
     elif name in ("drop", "difference"):
-        names = frames._strings(value)
+        names = strings_of(value)
         if names is None or not holder.known:
             return Sequence(holder.items, holder.length + 0.5)
         kept = [item for item in holder.items if not (isinstance(item, Const) and item.value in names)]
@@ -218,7 +213,7 @@ def _of_sequence(run: Interpreter, holder: Sequence, name: str, args: list[Any])
             raise Fault("KeyError")
         return Sequence(kept, len(kept))
     elif name in ("intersection",):
-        names = frames._strings(value) or []
+        names = strings_of(value) or []
         kept = [item for item in holder.items if isinstance(item, Const) and item.value in names]
         return Sequence(kept, len(kept))
     elif name in ("fit", "predict", "shape", "values"):
@@ -265,17 +260,17 @@ class _Writer:
             return UNKNOWN
         value = args[0] if args else UNKNOWN
         if name == "writerow" and not run.header:
-            run.header = tuple(frames._strings(value) or ()) or ("?",)
+            run.header = tuple(strings_of(value) or ()) or ("?",)
             if isinstance(value, Sequence) and any(not isinstance(item, Const) for item in value.items):
                 run.header = ("?",)
             run.submitted = Table({one: Column("any") for one in run.header}, (("0", 0.0),))
         elif name in ("writerows", "writerow") and run.header:
-            items = value.items[0].items if name == "writerows" and isinstance(value, Sequence) and value.items and isinstance(
-                value.items[0], Sequence) else []  # fmt: skip
-            columns = [frames.column_of(item) for item in items] or [Column("any")] * len(run.header)
+            row = value.items[0] if name == "writerows" and isinstance(value, Sequence) and value.items else None
+            items = row.items if isinstance(row, Sequence) else []
+            columns = [column_of(item) for item in items] or [Column("any")] * len(run.header)
             rows = getattr(value, "rows", None) or run.fresh((("", 1.0),))
             if name == "writerows" and isinstance(value, _Zipped):
-                columns, rows = [frames.column_of(part) for part in value.parts], value.rows
+                columns, rows = [column_of(part) for part in value.parts], value.rows
             run.submitted = Table(dict(zip(run.header, columns, strict=False)), rows, "?" not in run.header)
         elif name == "write":
             run.flag("writes_somewhere")
@@ -302,9 +297,9 @@ def call(run: Interpreter, path: str, args: list[Any], named: dict[str, Any]) ->
     if root == "sklearn":
         return estimators.sklearn(run, path, args, named)
     if root == "pandas":
-        found = frames.pandas(run, path.removeprefix("pandas."), args, named)
+        found = functions.pandas(run, path.removeprefix("pandas."), args, named)
     elif root == "numpy":
-        found = frames.numpy(run, path.removeprefix("numpy."), args, named)
+        found = functions.numpy(run, path.removeprefix("numpy."), args, named)
     else:
         found = _standard(run, path, args)
     if found is None:
@@ -350,7 +345,7 @@ def _standard(run: Interpreter, path: str, args: list[Any]) -> Any:
 def _builtin(run: Interpreter, name: str, args: list[Any], named: dict[str, Any]) -> Any:
     first = args[0] if args else UNKNOWN
     if name == "len":
-        rows = frames.rows_of(first)
+        rows = rows_of(first)
         if isinstance(first, Const):
             if not hasattr(first.value, "__len__"):
                 raise Fault("TypeError")
@@ -391,7 +386,7 @@ def _builtin(run: Interpreter, name: str, args: list[Any], named: dict[str, Any]
         return Sequence(list(together), len(together) * min(each for _, each in lists))
     if name == "open":
         return _open(first, args, named)
-    if name in ("int", "float", "str", "bool", "abs", "round"):
+    if name in _CONVERSIONS:
         return _converted(name, first)
     if name in ("sum", "max", "min"):
         if name == "sum" and isinstance(first, Sequence) and not first.items:
@@ -417,6 +412,11 @@ def _builtin(run: Interpreter, name: str, args: list[Any], named: dict[str, Any]
     return Const(None) if name == "print" else UNKNOWN
 
 
+_CONVERSIONS: dict[str, Callable[[Any], Any]] = {
+    "int": int, "float": float, "str": str, "bool": bool, "abs": abs, "round": round,
+}  # fmt: skip
+
+
 def _converted(name: str, first: Any) -> Any:
     if isinstance(first, (Table, Vector, Matrix)) and name in ("int", "float"):
         if count_of(first.rows) > 1:
@@ -426,9 +426,7 @@ def _converted(name: str, first: Any) -> Any:
         return first
     if isinstance(first, Const):
         try:
-            return Const(
-                {"int": int, "float": float, "str": str, "bool": bool, "abs": abs, "round": round}[name](first.value)
-            )
+            return Const(_CONVERSIONS[name](first.value))
         except (TypeError, ValueError, OverflowError) as error:
             raise Fault(type(error).__name__) from None
     if isinstance(first, (Sequence, Mapping)) and name in ("int", "float"):
@@ -448,8 +446,5 @@ def _open(place: Any, args: list[Any], named: dict[str, Any]) -> Any:
     if isinstance(place, Const):
         if not writes:
             raise Fault("FileNotFoundError")
-        return _Writer(Place("submission" if frames.is_answer(place) else "other"))
+        return _Writer(Place("submission" if methods.is_answer(place) else "other"))
     return UNKNOWN
-
-
-_ = (sys, truth)

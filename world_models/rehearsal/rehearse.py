@@ -8,9 +8,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from world_models.rehearsal.estimators import DESCRIBED, EVENTS, FAMILIES, describe, family_of
 from world_models.rehearsal.interpreter import GiveUp, Interpreter, Scope
 from world_models.rehearsal.inventory import Inventory, read_inventory
+from world_models.rehearsal.models import DESCRIBED, EVENTS, FAMILIES, describe, family_of
 from world_models.rehearsal.values import Fault, count_of, differ
 
 __all__ = ["REHEARSAL_NAMES", "rehearse"]

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 __all__ = [
-    "UNKNOWN", "Class", "Column", "Const", "Each", "Element", "Fault", "Function", "Index", "Instance", "Library", "Mapping",
-    "Matrix", "Model", "Module", "Place", "Rows", "Sequence", "Table", "Unknown", "Vector", "count_of", "differ", "same", "truth",
+    "UNKNOWN", "Class", "Column", "Const", "Each", "Element", "Fault", "Function", "Index", "Instance", "Library",
+    "Mapping", "Matrix", "Model", "Module", "Place", "Rows", "Sequence", "Table", "Unknown", "Vector", "count_of",
+    "differ", "same", "truth",
 ]  # fmt: skip
 
 Rows = tuple[tuple[str, float], ...]
