@@ -14,7 +14,7 @@ import numpy as np
 from world_models.gates import exact_outcome
 from world_models.outcomes import Outcome, Submission
 
-__all__ = ["CheckpointError", "WorldModel", "checkpoint_name", "is_checkpoint"]
+__all__ = ["CheckpointError", "WorldModel", "checkpoint_config", "checkpoint_name", "is_checkpoint"]
 
 _CONFIG, _TENSORS = "model.json", "model.safetensors"
 _FORMAT = 1
@@ -134,6 +134,18 @@ def checkpoint_name(folder: str | Path) -> str:
         CheckpointError: it holds none, or a damaged one.
     """
     return _read_head(Path(folder))["model"]
+
+
+def checkpoint_config(folder: str | Path, name: str) -> dict[str, Any]:
+    """Configuration of a model of the kind ``name`` that a folder holds.
+
+    Raises:
+        CheckpointError: it holds none, a damaged one, or one of another kind.
+    """
+    head = _read_head(Path(folder))
+    if head["model"] != name:
+        raise CheckpointError(f"{folder} holds a model {head['model']!r}, not {name!r}; use world_models.make")
+    return head["config"]
 
 
 def _read_head(folder: Path) -> dict[str, Any]:

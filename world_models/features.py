@@ -19,6 +19,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from world_models.syntax import REMEMBERED_CHARS, statements_of
+
 __all__ = ["CODE_FEATURES", "TASK_FEATURE_NAMES", "code_features", "task_features"]
 
 # --- tasks ------------------------------------------------------------------------------------------------------------
@@ -210,6 +212,31 @@ _COUNTED: dict[str, tuple[type[ast.AST], ...]] = {
 }
 
 
+class _Part(NamedTuple):
+    """What one statement, or a few, add to the features of a solution."""
+
+    kinds: Counter[type[ast.AST]]
+    fits: int
+    slots: np.ndarray  # of the tokens
+    magnitudes: list[tuple[int, float]]
+
+
+def _read_part(statements: tuple[ast.stmt, ...]) -> _Part:
+    nodes = [node for statement in statements for node in ast.walk(statement)]
+    tokens: set[str] = set()
+    magnitudes: list[tuple[int, float]] = []
+    for node in nodes:
+        tokens.update(_tokens(node))
+        for name, value in _numbers(node):
+            magnitudes.append((_slot(name, _MAGNITUDES), max(-10.0, min(10.0, _log(value)))))
+    fits = sum(isinstance(node, ast.Attribute) and node.attr.startswith("fit") for node in nodes)
+    slots = np.unique(np.array([_slot(token, _HASHED) for token in tokens], np.int64))
+    return _Part(Counter(map(type, nodes)), fits, slots, magnitudes)
+
+
+_read_known_part = lru_cache(maxsize=8192)(_read_part)  # trees are remembered, so that equal ones are the same
+
+
 @lru_cache(maxsize=2048)  # 9 kB each
 def code_features(code: str) -> np.ndarray:
     """Features of a solution; read-only float32 of shape (:data:`CODE_FEATURES`,).
@@ -219,24 +246,23 @@ def code_features(code: str) -> np.ndarray:
     Code that does not parse gives zeros, ``parsed`` included.
     """
     vector = np.zeros(CODE_FEATURES, np.float32)
-    try:
-        nodes = list(ast.walk(ast.parse(code)))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        nodes = []
-    if nodes:
-        kinds = Counter(map(type, nodes))
-        counts = {name: sum(kinds[kind] for kind in counted) for name, counted in _COUNTED.items()}
-        counts |= {"lines": code.count("\n") + 1, "characters": len(code)}
-        counts["fits"] = sum(isinstance(node, ast.Attribute) and node.attr.startswith("fit") for node in nodes)
+    parts = statements_of(code)
+    if parts:
+        read = [
+            _read_known_part(trees) if len(part) <= REMEMBERED_CHARS else _read_part(trees) for part, trees in parts
+        ]
+        kinds: Counter[type[ast.AST]] = Counter()
+        for part in read:
+            kinds.update(part.kinds)
+        counts: dict[str, float] = {name: sum(kinds[kind] for kind in counted) for name, counted in _COUNTED.items()}
+        counts |= {"lines": code.count("\n") + 1, "characters": len(code), "fits": sum(part.fits for part in read)}
         vector[: len(_COUNTS)] = [1.0, *(_log(counts[name]) for name in _COUNTS[1:])]
         magnitudes = vector[len(_COUNTS) : len(_COUNTS) + _MAGNITUDES]
         hashed = vector[len(_COUNTS) + _MAGNITUDES :]
-        tokens: set[str] = set()
-        for node in nodes:
-            tokens.update(_tokens(node))
-            for name, value in _numbers(node):
-                magnitudes[_slot(name, _MAGNITUDES)] += max(-10.0, min(10.0, _log(value)))
-        hashed[[_slot(token, _HASHED) for token in tokens]] = 1.0
+        for part in read:
+            hashed[part.slots] = 1.0
+            for slot, value in part.magnitudes:
+                magnitudes[slot] += value
     vector.flags.writeable = False
     return vector
 

@@ -13,6 +13,8 @@ __all__ = ["make", "names", "register"]
 
 _entries = {
     "learned": "world_models.learned:LearnedModel",
+    "retrieval": "world_models.retrieval:RetrievalModel",
+    "ensemble": "world_models.ensemble:EnsembleModel",
     "corrupted": "world_models.corrupted:CorruptedModel",
 }
 

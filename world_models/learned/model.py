@@ -13,14 +13,13 @@ import torch
 from torch import Tensor
 
 from world_models.base import CheckpointError, WorldModel
-from world_models.features import CODE_FEATURES, TASK_FEATURE_NAMES, code_features, task_features
-from world_models.inspection import CHECK_NAMES, inspect_solution
+from world_models.facts import FACTS_HASH, SOLUTION_FACTS, solution_facts
+from world_models.features import TASK_FEATURE_NAMES, task_features
 from world_models.learned.messages import MessageBook
 from world_models.learned.network import EnsembleNetwork, one_thread
 from world_models.outcomes import Outcome, Status, Submission, ladder_score, render_feedback
-from world_models.rehearsal import REHEARSAL_NAMES, rehearse
 
-__all__ = ["ENDINGS", "Heads", "LearnedModel", "Scaling", "expected_score", "solution_features"]
+__all__ = ["ENDINGS", "Heads", "LearnedModel", "Scaling", "expected_score"]
 
 ENDINGS: tuple[Status, ...] = (
     Status.VALID,
@@ -35,22 +34,10 @@ ENDINGS: tuple[Status, ...] = (
 _SHIPPED = Path(__file__).with_name("checkpoint")
 _LADDER = torch.tensor([ladder_score(status, 0.0) for status in ENDINGS], dtype=torch.float64)
 _CHUNK = 256
-_TOLD = (*CHECK_NAMES, *REHEARSAL_NAMES)
-_SOLUTION_FACTS, _TASK_FACTS = len(_TOLD) + CODE_FEATURES, len(TASK_FEATURE_NAMES)
+_TASK_FACTS = len(TASK_FEATURE_NAMES)
 _REMEMBERED = 16_384
 _LOG_VARIANCE = (-9.0, -1.0)  # of a percentile: standard deviations from 0.01 to 0.6
 _DIGITS = 9  # predictions are float64, so that rounding hides the order of summation, which depends on the batch
-
-
-def solution_features(submissions: Sequence[Submission]) -> np.ndarray:
-    """Checks and rehearsal on the task, then features of the code alone: float32 (B, S)."""
-    rows = [
-        np.concatenate([
-            inspect_solution(one.code, one.task_text), rehearse(one.code, one.task_text), code_features(one.code)
-        ])
-        for one in submissions
-    ]  # fmt: skip
-    return np.stack(rows)
 
 
 class Heads(NamedTuple):
@@ -179,7 +166,7 @@ class LearnedModel(WorldModel):
         return [found[key] for key in keys]
 
     def _predict(self, submissions: Sequence[Submission]) -> list[Outcome]:
-        code = self.scaling.code(solution_features(submissions))
+        code = self.scaling.code(solution_facts(submissions))
         task = self.scaling.task(np.stack([task_features(submission.task_text) for submission in submissions]))
         with one_thread():
             heads = Heads.split(self.network(torch.from_numpy(code).double(), torch.from_numpy(task).double()))
@@ -230,9 +217,7 @@ class LearnedModel(WorldModel):
 
     def _state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         config = {
-            "checks": _TOLD,
-            "code_features": CODE_FEATURES,
-            "task_features": TASK_FEATURE_NAMES,
+            "solution_facts": FACTS_HASH,
             "network": self.network.sizes,
             "temperature": self.temperature,
             "variance_scale": self.variance_scale,
@@ -245,9 +230,8 @@ class LearnedModel(WorldModel):
 
     @classmethod
     def _restore(cls, config: dict[str, Any], tensors: dict[str, np.ndarray], **kwargs: Any) -> Self:
-        computed = (config["code_features"], tuple(config["task_features"]), tuple(config.get("checks", ())))
-        if computed != (CODE_FEATURES, TASK_FEATURE_NAMES, _TOLD):
-            raise CheckpointError("the checkpoint was trained on other features than this version computes; train anew")
+        if config["solution_facts"] != FACTS_HASH:
+            raise CheckpointError("the checkpoint was trained on other facts than this version computes; train anew")
         network = EnsembleNetwork(**config["network"])
         weights = {name: torch.from_numpy(tensors[f"network.{name}"].copy()) for name in network.state_dict()}
         network.load_state_dict(weights)
@@ -263,8 +247,8 @@ def _check_parts(
     lengths = (sizes["code"],) * 3 + (sizes["task"],) * 2
     if tuple(map(np.shape, scaling)) != tuple((length,) for length in lengths) or sizes["task"] != _TASK_FACTS:
         raise ValueError(f"scaling of shapes {[np.shape(part) for part in scaling]} for a network of sizes {sizes}")
-    if scaling.columns.dtype.kind != "i" or not ((scaling.columns >= 0) & (scaling.columns < _SOLUTION_FACTS)).all():
-        raise ValueError(f"the columns of the scaling must be integers in [0, {_SOLUTION_FACTS})")
+    if scaling.columns.dtype.kind != "i" or not ((scaling.columns >= 0) & (scaling.columns < SOLUTION_FACTS)).all():
+        raise ValueError(f"the columns of the scaling must be integers in [0, {SOLUTION_FACTS})")
     if sizes["outputs"] != Heads.size(len(book)):
         raise ValueError(
             f"{sizes['outputs']} outputs for {len(book)} kinds of messages, {Heads.size(len(book))} expected"

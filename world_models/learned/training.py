@@ -12,9 +12,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from world_models.facts import solution_facts
 from world_models.features import task_features
 from world_models.learned.messages import MessageBook
-from world_models.learned.model import ENDINGS, Heads, LearnedModel, Scaling, expected_score, solution_features
+from world_models.learned.model import ENDINGS, Heads, LearnedModel, Scaling, expected_score
 from world_models.learned.network import EnsembleNetwork, one_thread
 from world_models.outcomes import Status
 from world_models.store import Transition, load_transitions
@@ -25,7 +26,7 @@ _MINIMUM = 50
 _SUPPORT = 6
 _VALIDATION_SHARE = 0.1
 _BATCH = 128
-_LEARNING_RATE, _WEIGHT_DECAY = 3e-3, 3e-2
+_LEARNING_RATE, _WEIGHT_DECAY = 3e-3, 1e-1
 _DROPOUT = 0.1
 _TASK_NOISE = 0.5  # so that no member knows a task by the exact values of its facts
 _BAG = 0.9  # share of the rows that a member sees
@@ -108,7 +109,7 @@ def _train(
     epochs: int,
     progress: Callable[[int, int], None] | None,
 ) -> LearnedModel:
-    code = solution_features([submission for submission, _ in rows])
+    code = solution_facts([submission for submission, _ in rows])
     task = np.stack([task_features(submission.task_text) for submission, _ in rows])
     order = torch.from_numpy(rng.permutation(len(rows)))
     held = max(1, round(_VALIDATION_SHARE * len(rows)))

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from world_models.inspection.names import options_of, parameters_of
 from world_models.rehearsal.arrays import column_of, rows_of, width_of
 from world_models.rehearsal.models import (
     COMMITTEES,
@@ -20,6 +19,7 @@ from world_models.rehearsal.models import (
     make,
     operations,
 )
+from world_models.rehearsal.names import options_of, parameters_of
 from world_models.rehearsal.transformers import check_data, check_features, fit_transformer, parts_of, transform
 from world_models.rehearsal.values import (
     UNKNOWN,

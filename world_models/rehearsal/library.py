@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from world_models.inspection.names import attributes_of, is_installed, names_in
 from world_models.rehearsal import access, estimators, functions, methods
 from world_models.rehearsal.arrays import column_of, contains, names_of, rows_of, strings_of
+from world_models.rehearsal.names import attributes_of, is_installed, names_in
 from world_models.rehearsal.values import (
     UNKNOWN,
     Class,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from world_models.inspection.names import parameters_of
+from world_models.rehearsal.names import parameters_of
 from world_models.rehearsal.values import Column, Const, Fault, Model, Rows, Sequence
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from world_models.rehearsal.interpreter import GiveUp, Interpreter, Scope
 from world_models.rehearsal.inventory import Inventory, read_inventory
 from world_models.rehearsal.models import DESCRIBED, EVENTS, FAMILIES, describe, family_of
 from world_models.rehearsal.values import Fault, count_of, differ
+from world_models.syntax import statements_of
 
 __all__ = ["REHEARSAL_NAMES", "rehearse"]
 
@@ -59,13 +60,10 @@ def rehearse(code: str, task_text: str) -> np.ndarray:
     Answers are 0 or 1, costs and sizes ``log10(1 + x)``. Zeros where the code does not parse.
     """
     vector = np.zeros(len(REHEARSAL_NAMES), np.float32)
-    try:
-        tree = ast.parse(code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        tree = None
-    if tree is not None:
-        inventory = read_inventory(task_text)
-        for name, value in _facts(tree, inventory).items():
+    parts = statements_of(code)
+    if parts:
+        body = [statement for _, statements in parts for statement in statements]
+        for name, value in _facts(body, read_inventory(task_text)).items():
             vector[_PLACE[name]] = value
     vector.flags.writeable = False
     return vector
@@ -75,11 +73,11 @@ def _log(value: float) -> float:
     return min(math.log10(1.0 + max(0.0, value)), 16.0)
 
 
-def _facts(tree: ast.Module, inventory: Inventory) -> dict[str, float]:
+def _facts(body: list[ast.stmt], inventory: Inventory) -> dict[str, float]:
     run = Interpreter(inventory)
     facts: dict[str, float] = {}
     try:
-        run.run(tree.body, Scope())
+        run.run(body, Scope())
         facts["finished"] = 1.0
     except Fault as fault:
         facts[f"raises_{fault.kind}" if fault.kind in _FAULTS else "raises_other"] = 1.0

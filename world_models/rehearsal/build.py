@@ -1,6 +1,6 @@
 """Write ``names.json``: what the usual libraries offer, by module, and which parameters scikit-learn takes.
 
-``python -m world_models.inspection.build``, with the version that solutions run with.
+``python -m world_models.rehearsal.build``, with the version that solutions run with.
 """
 
 from __future__ import annotations
