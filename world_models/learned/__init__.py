@@ -1,6 +1,6 @@
 """The default world model: an ensemble of small networks, trained on recorded outcomes."""
 
 from world_models.learned.model import LearnedModel
-from world_models.learned.training import train
+from world_models.learned.training import adapt, train
 
-__all__ = ["LearnedModel", "train"]
+__all__ = ["LearnedModel", "adapt", "train"]

@@ -39,7 +39,12 @@ def _message(outcome: Outcome) -> str | None:
 def message_kind(outcome: Outcome) -> tuple[str, str] | None:
     """(status, message with names and numbers left out) of a failure, ``None`` where it names no exception."""
     message = None if outcome.status is Status.VALID else _message(outcome)
-    return None if message is None else (str(outcome.status), _VARIABLE.sub("_", message.split("\n")[0]))
+    return None if message is None else (str(outcome.status), _general(message))
+
+
+def _general(message: str) -> str:
+    """First line of a message, names and numbers left out."""
+    return _VARIABLE.sub("_", message.split("\n")[0])
 
 
 class MessageBook:
@@ -53,6 +58,9 @@ class MessageBook:
         self._kinds = [_Kind(*kind) for kind in kinds]
         self.statuses: tuple[str, ...] = tuple(kind.status for kind in self._kinds)
         self.exceptions: tuple[str, ...] = tuple(kind.exception for kind in self._kinds)
+        self._index = {
+            (kind.status, _general(kind.messages[0])): i for i, kind in enumerate(self._kinds) if kind.messages
+        }
 
     @classmethod
     def collect(cls, transitions: Iterable[Transition], most: int = 48) -> tuple[MessageBook, list[int]]:
@@ -82,6 +90,11 @@ class MessageBook:
 
     def __len__(self) -> int:
         return len(self._kinds)
+
+    def kind_of(self, outcome: Outcome) -> int:
+        """Place of the kind of message that an outcome ends in, -1 where the book has none such."""
+        kind = message_kind(outcome)
+        return -1 if kind is None else self._index.get(kind, -1)
 
     def state(self) -> list[list[Any]]:
         return [list(kind) for kind in self._kinds]

@@ -20,7 +20,7 @@ from world_models.learned.network import EnsembleNetwork, one_thread
 from world_models.outcomes import Status
 from world_models.store import Transition, load_transitions
 
-__all__ = ["train"]
+__all__ = ["adapt", "train"]
 
 _MINIMUM = 50
 _SUPPORT = 6
@@ -92,6 +92,63 @@ def train(
     if out_dir is not None:
         model.save(out_dir)
     return model
+
+
+def adapt(
+    model: LearnedModel,
+    transitions: str | Path | Iterable[Transition],
+    *,
+    epochs: int = 60,
+    learning_rate: float = 1e-3,
+    pull: float = 0.001,
+    seed: int = 0,
+) -> LearnedModel:
+    """A copy of ``model``, trained further on executions of new tasks or solutions; ``model`` stays as it is.
+
+    Weights are pulled back to those of ``model``, so that few rows change little (L2-SP; Li et al., 2018).
+
+    Args:
+        model: what is known so far.
+        transitions: a recording, or the path of one; all executions in it are used, whatever their split.
+        epochs: passes over the data, at least 1.
+        learning_rate: above 0.
+        pull: weight of the squared distance from the weights of ``model``, at least 0.
+        seed: of order and dropout; same seed, same model.
+
+    Raises:
+        ValueError: an argument out of its range, or nothing executed in the recording.
+    """
+    if epochs < 1 or not learning_rate > 0.0 or not pull >= 0.0:
+        raise ValueError(f"epochs={epochs}, learning_rate={learning_rate}, pull={pull} are out of range")
+    recorded = load_transitions(transitions) if isinstance(transitions, (str, Path)) else transitions
+    rows = [row for row in recorded if row.executed and row.outcome.status in ENDINGS]
+    if not rows:
+        raise ValueError("no executed solutions to learn from")
+    network = EnsembleNetwork(**model.network.sizes)
+    network.load_state_dict(model.network.state_dict())
+    before = [parameter.detach().clone() for parameter in network.parameters()]
+    code = model.scaling.code(solution_facts([submission for submission, _ in rows]))
+    task = model.scaling.task(np.stack([task_features(submission.task_text) for submission, _ in rows]))
+    inputs = torch.from_numpy(code).float(), torch.from_numpy(task).float()
+    targets = _targets(rows, [model.book.kind_of(outcome) for _, outcome in rows])
+    optimizer = torch.optim.Adam(network.parameters(), lr=learning_rate)
+    with one_thread(), torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        everyone = torch.ones(network.sizes["members"], len(rows))
+        for _ in range(epochs):
+            for batch in torch.randperm(len(rows)).split(_BATCH):
+                heads = Heads.split(network(inputs[0][batch], inputs[1][batch], _DROPOUT))
+                loss = _loss(heads, targets.rows(batch), everyone[:, batch])
+                distance = torch.stack(
+                    [((p - b) ** 2).sum() for p, b in zip(network.parameters(), before, strict=True)]
+                )
+                optimizer.zero_grad()
+                (loss + pull * distance.sum()).backward()
+                optimizer.step()
+    facts = {**model.facts, "adapted_to": len(rows)}
+    adapted = LearnedModel(network, model.scaling, model.book, model.temperature, model.variance_scale, facts)
+    adapted.version = _version(adapted)
+    return adapted
 
 
 def _usable(row: Transition, exclude_tasks: Collection[str]) -> bool:
