@@ -15,6 +15,7 @@ _entries = {
     "learned": "world_models.learned:LearnedModel",
     "retrieval": "world_models.retrieval:RetrievalModel",
     "ensemble": "world_models.ensemble:EnsembleModel",
+    "language": "world_models.language:LanguageModel",
     "endpoint": "world_models.endpoint:EndpointModel",
     "corrupted": "world_models.corrupted:CorruptedModel",
 }

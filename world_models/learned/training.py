@@ -15,7 +15,7 @@ from torch.nn import functional
 from world_models.facts import solution_facts
 from world_models.features import task_features
 from world_models.learned.messages import MessageBook
-from world_models.learned.model import ENDINGS, Heads, LearnedModel, Scaling, expected_score
+from world_models.learned.model import ENDINGS, Heads, LearnedModel, Reader, Scaling, expected_score
 from world_models.learned.network import EnsembleNetwork, one_thread
 from world_models.outcomes import Status
 from world_models.store import Transition, load_transitions
@@ -56,6 +56,7 @@ def train(
     hidden: int = 72,
     epochs: int = 60,
     progress: Callable[[int, int], None] | None = None,
+    read: Reader = solution_facts,
 ) -> LearnedModel:
     """Train the world model ``learned`` on the executions among ``transitions`` that are in the split ``"train"``.
 
@@ -70,6 +71,7 @@ def train(
         hidden: width of a member, at least 1.
         epochs: passes over the data, at least 1.
         progress: called with (done, total) epochs after each.
+        read: what the network is told of solutions, (B submissions) -> float (B, facts).
 
     Raises:
         ValueError: a size below 1, or fewer than 50 usable transitions.
@@ -86,7 +88,7 @@ def train(
     rng = np.random.default_rng(seed)
     with one_thread(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(int(rng.integers(2**31)))
-        model = _train(usable, rng, members, hidden, epochs, progress)
+        model = _train(usable, rng, members, hidden, epochs, progress, read)
     model.facts |= {"seed": seed, "rows": len(usable), "tasks": sorted({row.submission.task_id for row in usable})}
     model.version = _version(model)
     if out_dir is not None:
@@ -127,7 +129,7 @@ def adapt(
     network = EnsembleNetwork(**model.network.sizes)
     network.load_state_dict(model.network.state_dict())
     before = [parameter.detach().clone() for parameter in network.parameters()]
-    code = model.scaling.code(solution_facts([submission for submission, _ in rows]))
+    code = model.scaling.code(model._read([submission for submission, _ in rows]))
     task = model.scaling.task(np.stack([task_features(submission.task_text) for submission, _ in rows]))
     inputs = torch.from_numpy(code).float(), torch.from_numpy(task).float()
     targets = _targets(rows, [model.book.kind_of(outcome) for _, outcome in rows])
@@ -146,7 +148,9 @@ def adapt(
                 (loss + pull * distance.sum()).backward()
                 optimizer.step()
     facts = {**model.facts, "adapted_to": len(rows)}
-    adapted = LearnedModel(network, model.scaling, model.book, model.temperature, model.variance_scale, facts)
+    adapted = LearnedModel(
+        network, model.scaling, model.book, model.temperature, model.variance_scale, facts, model._read
+    )
     adapted.version = _version(adapted)
     return adapted
 
@@ -165,8 +169,9 @@ def _train(
     hidden: int,
     epochs: int,
     progress: Callable[[int, int], None] | None,
+    read: Reader,
 ) -> LearnedModel:
-    code = solution_facts([submission for submission, _ in rows])
+    code = read([submission for submission, _ in rows])
     task = np.stack([task_features(submission.task_text) for submission, _ in rows])
     order = torch.from_numpy(rng.permutation(len(rows)))
     held = max(1, round(_VALIDATION_SHARE * len(rows)))
@@ -195,7 +200,7 @@ def _train(
     with torch.no_grad():
         heads = Heads.split(network(inputs[0][validation], inputs[1][validation]))
         temperature, variance_scale = _calibrate(heads, targets.rows(validation))
-    return LearnedModel(network, scaling, book, temperature, variance_scale)
+    return LearnedModel(network, scaling, book, temperature, variance_scale, read=read)
 
 
 def _targets(rows: list[Transition], kinds: list[int]) -> _Targets:
