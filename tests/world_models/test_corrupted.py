@@ -48,8 +48,8 @@ def test_noise_is_as_chosen(correlation) -> None:
     pairs = np.corrcoef(members.T)[np.triu_indices(3, 1)]
     assert pairs == pytest.approx(np.full(3, correlation), abs=0.07)
     scores = np.array([outcome.score for outcome in outcomes])
-    assert scores.var() == pytest.approx(model.variance, rel=0.12)
-    assert {outcome.variance for outcome in outcomes} == {model.variance}
+    assert scores.var() == pytest.approx(model.variance(0.6), rel=0.12)
+    assert {outcome.variance for outcome in outcomes} == {model.variance(0.6)}
 
 
 def test_seed_decides_and_scores_stay_in_range() -> None:
@@ -58,6 +58,26 @@ def test_seed_decides_and_scores_stay_in_range() -> None:
     assert first == CorruptedModel(Truth(), noise=2.0, seed=1).execute(rows)
     assert first != CorruptedModel(Truth(), noise=2.0, seed=2).execute(rows)
     assert all(0.0 <= score <= 1.0 for outcome in first for score in outcome.member_scores)
+
+
+def test_a_class_may_be_turned_round_noise_grow_and_all_drift() -> None:
+    class Ladder:
+        def execute(self, submissions):
+            return [outcome_of("clean", 100, int(one.code[-1]), True) for one in submissions]
+
+    rows = [Submission("t", "", f"x = {depth}") for depth in range(1, 10)]
+    model = CorruptedModel(
+        Ladder(), class_bias={"all": lambda score: 1.5 - score}, stratum=lambda one: "all", noise=0.0
+    )
+    shown = [outcome.score for outcome in model.execute(rows)]
+    assert shown == sorted(shown, reverse=True) and shown[0] == pytest.approx(0.95)
+    noisy = CorruptedModel(Ladder(), noise=lambda score: 0.1 * (score - 0.5))
+    assert (
+        noisy.execute(rows[:1])[0].variance < noisy.execute(rows[8:])[0].variance == pytest.approx(noisy.variance(0.95))
+    )
+    drifting = CorruptedModel(Ladder(), noise=0.0, drift=lambda t, score: score - 0.01 * t)
+    assert drifting.execute(rows[:3])[0].score == pytest.approx(0.55)
+    assert drifting.execute(rows[:3])[0].score == pytest.approx(0.52) and drifting.predicted == 6
 
 
 def test_unknown_stays_unknown() -> None:

@@ -47,6 +47,7 @@ __all__ = [
 ]
 
 Array = (Vector, Matrix, Table)
+_MOST_ITEMS = 4096  # of a list that are remembered
 
 
 def rows_of(value: Any) -> Rows | None:
@@ -177,7 +178,7 @@ def combine(run: Interpreter, kind: type, left: Any, right: Any) -> Any:
                 raise Fault("TypeError")
             return one
     if isinstance(left, Sequence) and isinstance(right, Sequence) and kind is ast.Add:
-        return Sequence(left.items + right.items, left.length + right.length)
+        return Sequence((left.items + right.items)[:_MOST_ITEMS], left.length + right.length)
     if isinstance(left, Sequence) and isinstance(right, Const) and kind is ast.Mult:
         return Sequence(left.items, left.length * float(right.value)) if isinstance(right.value, int) else UNKNOWN
     arrays = [side for side in (left, right) if isinstance(side, Array)]

@@ -43,6 +43,7 @@ _BUILTINS = frozenset(dir(builtins)) | {"__file__", "__doc__"}
 _BUDGET = 6000  # expressions; a program is followed no further
 _DEPTH = 8  # of calls of the program's own functions
 _CONCRETE = 3  # items of a sequence that a loop runs over one by one
+_MOST_ITEMS = 4096  # of a list that are remembered
 _ROUNDS = 50  # of a loop whose condition is known
 _COMPARE: dict[type, Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
@@ -188,7 +189,7 @@ class Interpreter:
         old = self.eval(_loaded(node.target), scope)
         value = self.eval(node.value, scope)
         if isinstance(old, Sequence) and isinstance(value, Sequence):
-            old.items += value.items
+            old.items[:] = (old.items + value.items)[:_MOST_ITEMS]
             old.length += value.length
             return
         self.bind(node.target, self.combine(type(node.op), old, value), scope)
@@ -651,6 +652,8 @@ class Interpreter:
             if operation is None:
                 return UNKNOWN
             if kind is ast.Mult and not (isinstance(left, (int, float)) and isinstance(right, (int, float))):
+                return UNKNOWN
+            if any(len(value) > _MOST_ITEMS for value in (left, right) if hasattr(value, "__len__")):
                 return UNKNOWN
             if any(isinstance(value, int) and abs(value) > 1e15 for value in (left, right)):
                 return Const(float(operation(float(left), float(right))))

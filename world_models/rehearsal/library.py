@@ -189,7 +189,7 @@ def _of_sequence(run: Interpreter, holder: Sequence, name: str, args: list[Any])
         holder.length += max(1.0, run.repeat / holder.born)
     elif name == "extend":
         more = value.items if isinstance(value, Sequence) else [UNKNOWN]
-        holder.items += more
+        holder.items += more[: max(0, 4096 - len(holder.items))]
         holder.length += value.length if isinstance(value, Sequence) else 2.5
     elif name == "remove":
         found = contains(holder, value) if isinstance(value, Const) else None
