@@ -49,8 +49,8 @@ def test_import_is_light(statement: str) -> None:
 
 def test_plain_install_pulls_no_extra() -> None:
     core = {Requirement(text).name for text in PYPROJECT["project"]["dependencies"]}
-    assert core.isdisjoint({"ray", "trl", "mujoco", "metaworld", "stable-baselines3"})
-    for extra in ("data", "ray", "sb3", "rllib", "trl", "embodied", "docs", "dev"):
+    assert core.isdisjoint({"ray", "trl", "gguf", "httpx", "mujoco", "metaworld", "stable-baselines3"})
+    for extra in ("data", "ray", "sb3", "rllib", "trl", "endpoint", "language", "embodied", "docs", "dev"):
         assert PYPROJECT["project"]["optional-dependencies"][extra]
 
 

@@ -7,16 +7,20 @@ import time
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from world_models.outcomes import Backend, Outcome, Status, exception_class
 from world_models.store import Transition, load_transitions
 
-__all__ = ["Estimate", "FidelityReport", "fidelity"]
+__all__ = ["Estimate", "FidelityReport", "Reliability", "fidelity"]
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _BINS = 10
+_WORST = 20
 _BATCH = 64
 _LEVEL = 0.95
 
@@ -39,6 +43,14 @@ class Estimate:
 Metrics = dict[str, Estimate]
 
 
+class Reliability(NamedTuple):
+    """One bin of predicted scores: their mean, that of the real ones, and how many."""
+
+    told: float
+    real: float
+    n: int
+
+
 @dataclass(frozen=True)
 class FidelityReport:
     """What :func:`fidelity` found.
@@ -51,7 +63,7 @@ class FidelityReport:
       standard deviation of that difference: the squares of these two add up to the square of the RMSE;
     - ``spearman``: rank correlation of scores within a task, mean over tasks;
     - ``pairwise_accuracy``: of two solutions of a task whose real scores differ by more than ``min_gap``, how often the
-      better one is predicted to be better; a tie counts half;
+      better one is predicted to be better; a tie counts half; ``valid_pairwise_accuracy``: of two valid ones;
     - ``ece``: expected calibration error of the score, the mean distance between predicted and real mean score over ten
       bins of predictions;
     - ``variance_ratio``: mean squared error over mean predicted variance; 1 is calibrated, above 1 overconfident;
@@ -62,6 +74,8 @@ class FidelityReport:
         metrics: over all transitions.
         by_task: the same task by task.
         by_action_class: the same for each action class, empty where none was asked for.
+        reliability: for each of ten equal bins of predicted scores that is not empty.
+        worst: the predictions that are farthest from the truth, the worst first.
         min_gap: difference of real scores from which on a pair counts.
         ungraded: predictions that gave no score; they count in no metric.
     """
@@ -70,6 +84,8 @@ class FidelityReport:
     metrics: Metrics
     by_task: dict[str, Metrics]
     by_action_class: dict[str, Metrics]
+    reliability: tuple[Reliability, ...]
+    worst: tuple[tuple[Transition, Outcome], ...]
     min_gap: float
     ungraded: int
 
@@ -86,7 +102,36 @@ class FidelityReport:
             "metrics": plain(self.metrics),
             "by_task": {name: plain(metrics) for name, metrics in self.by_task.items()},
             "by_action_class": {name: plain(metrics) for name, metrics in self.by_action_class.items()},
+            "reliability": [one._asdict() for one in self.reliability],
+            "worst": [
+                {
+                    "task_id": row.submission.task_id,
+                    "code": row.submission.code,
+                    "real": {"status": str(row.outcome.status), "score": row.outcome.score},
+                    "told": {"status": str(told.status), "score": told.score},
+                    "feedback": row.outcome.feedback,
+                }
+                for row, told in self.worst
+            ],
         }
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """Reliability diagram: mean real score against mean predicted one; saved where ``path`` is given."""
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(4.2, 4.0), layout="constrained")
+        axes = figure.subplots()
+        axes.plot([0, 1], [0, 1], color="grey", linewidth=0.8)
+        total = sum(one.n for one in self.reliability)
+        sizes = [20 + 600 * one.n / total for one in self.reliability]
+        told, real = ([getattr(one, name) for one in self.reliability] for name in ("told", "real"))
+        axes.scatter(told, real, s=sizes, alpha=0.6)
+        axes.set(
+            xlabel="predicted score, mean", ylabel="real score, mean", title=f"{self.model}", xlim=(0, 1), ylim=(0, 1)
+        )
+        if path is not None:
+            figure.savefig(path, dpi=120)
+        return figure
 
 
 def fidelity(
@@ -141,9 +186,24 @@ def fidelity(
         metrics={**measure(graded), "predictions_per_s": speed},
         by_task=grouped(lambda row: row.submission.task_id),
         by_action_class={} if action_class is None else grouped(lambda row: action_class(row.submission.code)),
+        reliability=_reliability(graded),
+        worst=tuple(sorted(graded, key=_distance, reverse=True)[:_WORST]),
         min_gap=min_gap,
         ungraded=len(rows) - len(graded),
     )
+
+
+def _distance(pair: tuple[Transition, Outcome]) -> float:
+    row, told = pair
+    return abs((told.score or 0.0) - (row.outcome.score or 0.0))
+
+
+def _reliability(pairs: list[tuple[Transition, Outcome]]) -> tuple[Reliability, ...]:
+    told = np.array([outcome.score for _, outcome in pairs], np.float64)
+    real = np.array([row.outcome.score for row, _ in pairs], np.float64)
+    bins = np.minimum((told * _BINS).astype(int), _BINS - 1)
+    inside = [bins == label for label in np.unique(bins)]
+    return tuple(Reliability(float(told[one].mean()), float(real[one].mean()), int(one.sum())) for one in inside)
 
 
 def _predict(model: Backend, rows: list[Transition]) -> tuple[list[Outcome], np.ndarray]:
@@ -197,6 +257,8 @@ def _measure(
         np.float64,
     )
     pairwise, compared = _pairwise(real, told, of_task, drawn, min_gap)
+    valid = np.array([row.outcome.status is Status.VALID for row, _ in pairs])
+    valid_pairwise, valid_compared = _pairwise(real, told, [rows[valid[rows]] for rows in of_task], drawn, min_gap)
     correlation, ranked = _spearman(real, told, of_task, drawn)
     n = len(pairs)
     found = {
@@ -209,6 +271,7 @@ def _measure(
         "score_noise": (error[drawn].std(1), n),
         "spearman": (correlation, ranked),
         "pairwise_accuracy": (pairwise, compared),
+        "valid_pairwise_accuracy": (valid_pairwise, valid_compared),
         "ece": (_calibration_error(real, told, drawn), n),
         "variance_ratio": (
             _ratio(_masked_mean(error**2, stated, drawn), _masked_mean(variance, stated, drawn)),

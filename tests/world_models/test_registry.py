@@ -45,7 +45,7 @@ def test_names_are_not_taken_twice(registered) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("no-such-model", "expected one of learned, corrupted"),
+        ("no-such-model", "expected one of learned, retrieval, ensemble"),
         ("no_such_module:x", "cannot find 'no_such_module:x'"),
         ("world_models:nothing", "cannot find 'world_models:nothing'"),
     ],

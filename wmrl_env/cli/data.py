@@ -14,6 +14,7 @@ from rich.table import Table
 from wmrl_env.cli.console import AsJson, Seed, emit, progress
 
 if TYPE_CHECKING:
+    from world_models.base import WorldModel
     from world_models.store import Transition
 
 __all__ = ["collect", "fidelity", "train_world_model", "unseen"]
@@ -70,19 +71,49 @@ def train_world_model(
     ] = [_DATA, _SCRIPTS],  # noqa: B006  read only
     out: Annotated[Path, typer.Option(help="Folder of the checkpoint.")] = Path("runs/world-model"),
     epochs: Annotated[int, typer.Option(min=1, help="Passes over the data.")] = 60,
+    kind: Annotated[
+        str, typer.Option(help='"learned", or "language": heads on the hidden states of a language model.')
+    ] = "learned",
+    model: Annotated[
+        str | None, typer.Option(help="Language model: folder, GGUF file or hub name. Default: SmolLM2-135M.")
+    ] = None,
+    gguf_file: Annotated[str | None, typer.Option(help="GGUF file in that folder or repository.")] = None,
+    most: Annotated[
+        int | None, typer.Option(min=1, help="Solutions that the language model reads, drawn where there are more.")
+    ] = None,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Train the world model "learned" on recorded outcomes of tasks that are not held out."""
+    """Train a world model on recorded outcomes of tasks that are not held out."""
+    if kind not in ("learned", "language"):
+        raise ValueError(f'kind must be "learned" or "language", got {kind!r}')
+    given = {"model": model, "gguf-file": gguf_file, "most": most}
+    if kind == "learned" and any(value is not None for value in given.values()):
+        names = ", ".join(f"--{name}" for name, value in given.items() if value is not None)
+        raise ValueError(f"{names} is of --kind language only")
     import world_models
     from wmrl_env import tasks
 
     heldout = [task.id for task in tasks.list("heldout")]
-    with progress("training", "epochs") as advance:
-        recorded = [row for path in data for row in world_models.load_transitions(path)]
-        model = world_models.train(recorded, out, seed=seed, exclude_tasks=heldout, epochs=epochs, progress=advance)
-    result = {"out": str(out), "name": model.name, "version": model.version, **model.facts}
-    emit(result, f"{model.name} {model.version} in {out}, trained on {model.facts['rows']} outcomes", as_json)
+    recorded = [row for path in data for row in world_models.load_transitions(path)]
+    trained: WorldModel
+    if kind == "learned":
+        with progress("training", "epochs") as advance:
+            learned = world_models.train(
+                recorded, out, seed=seed, exclude_tasks=heldout, epochs=epochs, progress=advance
+            )
+        trained, facts = learned, learned.facts
+    else:
+        from world_models.language import LanguageModel, train_heads
+
+        base = LanguageModel.default(model, gguf_file=gguf_file)
+        with progress("reading", "solutions") as advance:
+            language = train_heads(
+                base, recorded, out, seed=seed, exclude_tasks=heldout, most=most, epochs=epochs, progress=advance
+            )
+        trained, facts = language, language.facts
+    result = {"out": str(out), "name": trained.name, "version": trained.version, **facts}
+    emit(result, f"{trained.name} {trained.version} in {out}, trained on {facts['rows']} outcomes", as_json)
 
 
 def unseen(recorded: Iterable[Transition], split: str) -> list[Transition]:

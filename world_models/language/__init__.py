@@ -1,6 +1,7 @@
-"""World model ``language``: a causal language model reads task and solution, and says how likely each ending is."""
+"""Causal language models as world models."""
 
-from world_models.language.causal import CausalReader, smollm2
 from world_models.language.model import LanguageModel
+from world_models.language.smollm import smollm2
+from world_models.language.training import train_heads
 
-__all__ = ["CausalReader", "LanguageModel", "smollm2"]
+__all__ = ["LanguageModel", "smollm2", "train_heads"]

@@ -1,59 +1,79 @@
-"""The world model: prompts, likelihoods of labels, and trained heads."""
+"""World model ``language``: any causal language model, read by the likelihoods of labels or by trained heads."""
 
 from __future__ import annotations
 
+import copy
+import hashlib
+import json
 import math
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Sequence
-from pathlib import Path
-from typing import Any, Self
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, Self, TypeVar
 
 import numpy as np
-import torch
 
 from world_models.base import CheckpointError, WorldModel
-from world_models.language.causal import CausalReader, smollm2
-from world_models.learned import LearnedModel, train
+from world_models.language import prompts
+from world_models.language.experience import Experience
+from world_models.language.heads import Judgement, TrainedHeads
+from world_models.language.loading import load
+from world_models.language.scoring import Answers, Scorer
+from world_models.language.shots import Shots, rows_from_state, rows_state
+from world_models.language.smollm import smollm2
 from world_models.learned.model import ENDINGS
-from world_models.outcomes import Outcome, Status, Submission, ladder_score, render_feedback
-from world_models.store import Transition, load_transitions
+from world_models.outcomes import Outcome, Submission, ladder_score, render_feedback
+from world_models.store import Transition
 
 __all__ = ["LanguageModel"]
 
-_LABELS = (" valid", " error", " timeout", " memory", " nothing", " wrong")  # of ENDINGS
-_LETTERS = ("A", "B", "C", "D", "E", "F")
-_RANKS = tuple(f" {rank}" for rank in range(10))
-_INTRODUCTION = (
-    "Programs are run on a machine-learning task. Each run ends in one of these ways: valid (predictions were written "
-    "and graded), error (an exception), timeout, memory (out of memory), nothing (no predictions written), wrong "
-    "(predictions that cannot be graded). A valid run is ranked from 0 (worst) to 9 (best).\n\n"
-)
-_NO_PROGRAM = "pass\n"
+_Found = TypeVar("_Found")
 _REMEMBERED = 16_384
-_DIGITS = 6
+_DIGITS = 9
+_PREFIXES = 4
+_BATCH = 8
+_LADDER = np.array([ladder_score(status, 0.0) for status in ENDINGS], np.float64)
+_MIDDLES = (np.arange(prompts.DECILES) + 0.5) / prompts.DECILES
+_WITHIN_DECILE = 1.0 / (12.0 * prompts.DECILES**2)  # variance of a percentile spread evenly over its decile
 
 
 class LanguageModel(WorldModel):
-    """Any causal language model: the likelihoods of a few words after "Outcome:" are the prediction, no text is parsed.
+    """A causal language model of ``transformers`` as a world model; ``world_models.make("language")`` takes SmolLM2.
 
-    The ending and, for a valid run, the rank are read from the distributions over one token each. They are divided by
-    those for an empty program (contextual calibration; Zhao et al., 2021), so that a word that the model likes anyway
-    says nothing. Task and examples are read once for all solutions. A solution longer than the context is read in
-    pieces whose log-probabilities are averaged: all of it is read. Trained heads on the hidden states, where there are
-    some (:meth:`train_heads`), take the place of the words.
+    The model reads the task, solved examples and the code, and the likelihoods of a few labels after them give the
+    probabilities of the endings, of the deciles of the leaderboard and of the classes of exceptions. Nothing is
+    generated, nothing is parsed. With ``heads``, which :func:`world_models.language.train_heads` gives, its hidden
+    states are read instead.
+
+    Code longer than ``max_code_tokens``, or than the model's context leaves room for, is read in parts, each after the
+    whole task: all of it counts, and log-probabilities are averaged over the parts. The outcomes of an episode's
+    earlier turns (``Submission.history``) are not shown to the model.
+
+    In float32, which is the default, predictions depend on the batch by less than 1e-6; with a narrower ``dtype`` only
+    ``batch_size=1`` makes them independent of it.
 
     Args:
-        model: folder or hub name of a model, one of ``transformers``, or a :class:`CausalReader`.
-        tokenizer, gguf_file, device, dtype: see :class:`CausalReader`.
-        examples: executed transitions to show, those of the same task first; never the solution asked for.
-        shots: how many, at least 0.
-        calibrate: whether to divide by the probabilities for an empty program.
+        model: folder, GGUF file, name on the hub, or a model; one given as an object needs ``tokenizer`` and stays
+            where it is unless ``device`` is given.
+        tokenizer: of the model; ``None`` loads the one that lies with it.
+        gguf_file: GGUF file in that folder or repository.
+        device: of torch; ``None`` lets accelerate place the model where there is a GPU, else the CPU.
+        dtype: of the weights, as torch names it; ``None`` is float32.
+        examples: executed solutions; those of the right task are shown first, the solution itself never. With
+            ``calibration`` their frequencies of endings, deciles and exceptions are what the model starts from; mean
+            seconds and messages of failures are taken from them, too.
+        shots: examples shown, at least 0; those whose code exceeds ``max_code_tokens`` are not.
+        max_code_tokens: tokens of code read at once, at least 1.
+        batch_size: most solutions in one pass; ``None`` is 1 on the CPU, where more gain nothing, and 8 elsewhere.
+            Models whose attention has a window read together only codes of equal length.
+        calibration: ``"contextual"`` divides likelihoods by those after a code without content (Zhao et al., 2021);
+            ``"none"`` leaves them. ``None`` is ``"contextual"``.
+        heads: trained heads.
+        exceptions: classes of exceptions that are told apart, at least 1.
         seed: of the choice of examples.
-        heads: as :meth:`train_heads` leaves them.
 
     Raises:
-        ValueError: an argument out of its range.
-        OSError: no model of that name.
+        ValueError: an argument outside its range, no causal language model there, or a tokenizer that cannot tell the
+            labels apart.
     """
 
     name = "language"
@@ -64,186 +84,217 @@ class LanguageModel(WorldModel):
         tokenizer: Any = None,
         *,
         gguf_file: str | None = None,
-        device: str | None = None,
-        dtype: str | None = None,
-        examples: Iterable[Transition] = (),
+        device: Any = None,
+        dtype: Any = None,
+        examples: Sequence[Transition] = (),
         shots: int = 0,
-        calibrate: bool = True,
+        max_code_tokens: int = 2048,
+        batch_size: int | None = None,
+        calibration: Literal["contextual", "none"] | None = None,
+        heads: TrainedHeads | None = None,
+        exceptions: Sequence[str] = prompts.EXCEPTIONS,
         seed: int = 0,
-        heads: LearnedModel | None = None,
     ) -> None:
-        if shots < 0:
-            raise ValueError(f"shots must be at least 0, got {shots}")
-        if not isinstance(model, CausalReader):
-            model = CausalReader(model, tokenizer, gguf_file=gguf_file, device=device, dtype=dtype)
-        self.reader: CausalReader = model
-        self.shots, self.calibrate, self.seed = shots, calibrate, seed
-        self.examples = [row for row in examples if row.executed and row.outcome.status in ENDINGS]
+        calibration = calibration or "contextual"
+        if calibration not in ("contextual", "none"):
+            raise ValueError(f'calibration must be "contextual" or "none", got {calibration!r}')
+        for name, value, least in (("shots", shots, 0), ("max_code_tokens", max_code_tokens, 1)):
+            if value < least:
+                raise ValueError(f"{name} must be at least {least}, got {value}")
+        if batch_size is not None and batch_size < 1:
+            raise ValueError(f"batch_size must be at least 1, got {batch_size}")
+        if not exceptions or len(set(exceptions)) < len(exceptions):
+            raise ValueError(f"exceptions must name at least one class, and none twice; got {list(exceptions)}")
+        rows = prompts.usable(examples)
+        if shots > len(rows):
+            raise ValueError(f"{shots} shots need as many executed examples, got {len(rows)}")
+        self._loaded = load(model, tokenizer, gguf_file, device, dtype)
+        if batch_size is None:
+            batch_size = 1 if self._loaded.model.device.type == "cpu" else _BATCH
+        asked = prompts.questions(exceptions)
+        scorer = Scorer(self._loaded.model, self._loaded.tokenizer, asked, max_code_tokens, batch_size, _PREFIXES)
+        self._scorer = scorer
+        self._settings: dict[str, Any] = {
+            "shots": shots,
+            "max_code_tokens": max_code_tokens,
+            "calibration": calibration,
+            "exceptions": list(exceptions),
+            "seed": seed,
+        }
+        self._experience = Experience.of(rows, exceptions)
+        self._shots = Shots(rows, shots, seed, lambda code: scorer.count(code) <= max_code_tokens)
+        self._use(heads)
+
+    def _use(self, heads: TrainedHeads | None) -> None:
+        width = 2 * self._loaded.model.config.get_text_config().hidden_size
+        if heads is not None and heads.features != width:
+            raise ValueError(f"the heads read {heads.features} features, the language model has {width}")
         self.heads = heads
-        self.num_members = heads.num_members if heads is not None else 0
-        self.version = f"{self.reader.fingerprint}{'' if heads is None else '-' + heads.version}"
-        try:
-            self._endings, self._letters = self.reader.branch(_LABELS), False
-        except ValueError:
-            self._endings, self._letters = self.reader.branch([f" {letter}" for letter in _LETTERS]), True
-        self._ranks = self.reader.branch(_RANKS)
-        self._neutral: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+        self.num_members = 0 if heads is None else heads.members
+        self.version = self._version()
         self._known: OrderedDict[tuple[str, str, str], Outcome] = OrderedDict()
 
     @classmethod
-    def default(cls, **kwargs: Any) -> Self:
-        """With SmolLM2-135M unless ``model`` is given; see :func:`world_models.language.smollm2`."""
-        if "model" not in kwargs:
-            folder, file = smollm2()
-            kwargs |= {"model": folder, "gguf_file": file}
-        return cls(**kwargs)
+    def default(cls, model: Any = None, **kwargs: Any) -> Self:
+        """The model over SmolLM2-135M, or over another one."""
+        return cls(smollm2() if model is None else model, **kwargs)
 
-    # --- prompts ---
+    def with_heads(self, heads: TrainedHeads | None) -> Self:
+        """A model that shares the language model with this one and reads it with other heads."""
+        other = copy.copy(self)
+        other._use(heads)
+        return other
 
-    def _word(self, status: Status) -> str:
-        place = ENDINGS.index(status)
-        return f" {_LETTERS[place]}" if self._letters else _LABELS[place]
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What is known of the training of the heads; empty without any."""
+        return {} if self.heads is None else self.heads.facts
 
-    def _prefix(self, submission: Submission) -> str:
-        """What stands before the program."""
-        legend = ""
-        if self._letters:
-            pairs = zip(_LETTERS, _LABELS, strict=True)
-            legend = "Answer with a letter: " + ", ".join(f"{letter} ={word}" for letter, word in pairs) + ".\n\n"
-        shown = "".join(map(self._example, self._chosen(submission)))
-        return f"{_INTRODUCTION}{legend}{shown}Task:\n{submission.task_text}\n\nProgram:\n"
-
-    def _chosen(self, submission: Submission) -> list[Transition]:
-        if not self.shots or not self.examples:
-            return []
-        order = np.random.default_rng([self.seed, *submission.task_id.encode()]).permutation(len(self.examples))
-        others = [
-            row
-            for row in (self.examples[i] for i in order)
-            if (row.submission.task_id, row.submission.code) != (submission.task_id, submission.code)
-        ]
-        return sorted(others, key=lambda row: row.submission.task_id != submission.task_id)[: self.shots]
-
-    def _example(self, row: Transition) -> str:
-        said = self._word(row.outcome.status)
-        if row.outcome.status is Status.VALID:
-            said += f"\nRank: {min(9, int(20 * ((row.outcome.score or 0.5) - 0.5)))}"
-        return f"Program:\n{row.submission.code}\nOutcome:{said}\n\n"
-
-    # --- predictions ---
-
-    def predict_batch(self, submissions: Sequence[Submission]) -> list[Outcome]:
-        if self.heads is not None:
-            return self.heads.predict_batch(submissions)
-        keys = [(one.task_id, one.task_text, one.code) for one in submissions]
-        fresh = {key: one for key, one in zip(keys, submissions, strict=True) if key not in self._known}
-        # One at a time: padding to a common length would make predictions depend on the batch.
-        found = {key: self._predict(one) for key, one in fresh.items()}
-        outcomes = [found[key] if key in found else self._known[key] for key in keys]
-        self._known |= found
-        while len(self._known) > _REMEMBERED:
-            self._known.popitem(last=False)
-        return outcomes
-
-    def _predict(self, submission: Submission) -> Outcome:
-        prefix = self._prefix(submission)
-        endings, ranks = self._likelihoods(prefix, submission.code)
-        if self.calibrate:
-            if prefix not in self._neutral:
-                self._neutral = {prefix: self._likelihoods(prefix, _NO_PROGRAM)}
-            endings, ranks = (
-                told - without for told, without in zip((endings, ranks), self._neutral[prefix], strict=True)
-            )
-        probabilities, rank_probabilities = _softmax(endings), _softmax(ranks)
-        middles = (np.arange(10) + 0.5) / 10
-        percentile = float(rank_probabilities @ middles)
-        spread = 0.25 * float(rank_probabilities @ (middles - percentile) ** 2)
-        scores = np.array([ladder_score(status, percentile) for status in ENDINGS], np.float64)
-        score = round(float(probabilities @ scores), _DIGITS)
-        status = ENDINGS[int(probabilities.argmax())]
-        variance = float(probabilities @ (scores - score) ** 2) + probabilities[0] * spread
-        feedback = render_feedback(status, score=ladder_score(status, percentile))
-        return Outcome(status, score, feedback, None, 0.0, "world_model", round(variance, _DIGITS))
-
-    def _likelihoods(self, prefix: str, code: str) -> tuple[np.ndarray, np.ndarray]:
-        """Log-probabilities of endings (6,) and, should it be valid, of ranks (10,); the mean over pieces."""
-        question = self.reader.tokens("\nOutcome:") + self._endings[0]
-        go_on = [self._endings[1][0], *self.reader.tokens("\nRank:"), *self._ranks[0]]
-        endings, ranks = [], []
-        for piece in self.reader.chunks(prefix, code, len(question) + len(go_on)):
-            state, logits, _ = self.reader.read(prefix, [*piece, *question])
-            endings.append(torch.log_softmax(logits, -1)[self._endings[1]])
-            _, logits, _ = self.reader.read_on(state, go_on)
-            ranks.append(torch.log_softmax(logits, -1)[self._ranks[1]])
-        return tuple(torch.stack(rows).mean(0).numpy().astype(np.float64) for rows in (endings, ranks))  # type: ignore[return-value]
-
-    # --- trained heads ---
-
-    def states(self, submissions: Sequence[Submission]) -> np.ndarray:
-        """Hidden states after reading task and program, float32 (B, 2 * width)."""
-        rows = [self.reader.features(self._prefix(one), f"{one.code}\nOutcome:") for one in submissions]
-        return np.stack(rows)
-
-    def train_heads(
-        self,
-        transitions: str | Path | Iterable[Transition],
-        *,
-        seed: int = 0,
-        exclude_tasks: Collection[str] = (),
-        epochs: int = 60,
-        progress: Callable[[int, int], None] | None = None,
-    ) -> Self:
-        """This model with heads on its frozen hidden states, trained as :func:`world_models.train` trains.
+    def features(
+        self, submissions: Sequence[Submission], progress: Callable[[int, int], None] | None = None
+    ) -> np.ndarray:
+        """Hidden states that heads read: float64 (B, F), mean and last one over the code.
 
         Args:
-            transitions: a recording, or the path of one; the executions in its split ``"train"`` are used.
-            seed, exclude_tasks, epochs: see :func:`world_models.train`.
-            progress: called with (done, total) epochs after each.
-
-        Raises:
-            ValueError: fewer than 50 usable transitions.
+            submissions: at least one.
+            progress: called with (done, total) as they are read.
         """
-        recorded = load_transitions(transitions) if isinstance(transitions, (str, Path)) else transitions
-        heads = train(
-            recorded, seed=seed, exclude_tasks=exclude_tasks, epochs=epochs, progress=progress, read=self.states
+        rows: list[np.ndarray] = self._read(submissions, self._scorer.features, progress)
+        return np.stack(rows)
+
+    def predict_batch(self, submissions: Sequence[Submission]) -> list[Outcome]:
+        keys = [(one.task_id, one.task_text, one.code) for one in submissions]
+        found = {key: outcome for key in keys if (outcome := self._known.get(key)) is not None}
+        fresh = {key: one for key, one in zip(keys, submissions, strict=True) if key not in found}
+        for key, judged in zip(fresh, self._judge(list(fresh.values())), strict=True):
+            found[key] = self._known[key] = _outcome(judged)
+        while len(self._known) > _REMEMBERED:
+            self._known.popitem(last=False)
+        return [found[key] for key in keys]
+
+    def _judge(self, submissions: Sequence[Submission]) -> list[Judgement]:
+        if self.heads is not None:
+            features = self._read(submissions, self._scorer.features)
+            return [self.heads.judge(one, row) for one, row in zip(submissions, features, strict=True)]
+        answers = self._read(submissions, self._scorer.answers)
+        return [self._weigh(one, answer) for one, answer in zip(submissions, answers, strict=True)]
+
+    def _read(
+        self,
+        submissions: Sequence[Submission],
+        read: Callable[[str, Sequence[str]], list[_Found]],
+        progress: Callable[[int, int], None] | None = None,
+    ) -> list[_Found]:
+        """What ``read`` makes of each code; those with the same prefix are read together."""
+        groups: dict[str, list[int]] = {}
+        for i, submission in enumerate(submissions):
+            groups.setdefault(self.prefix(submission), []).append(i)
+        found: dict[int, _Found] = {}
+        for prefix, group in groups.items():
+            group.sort(key=lambda i: len(submissions[i].code))  # so that little is padded
+            for start in range(0, len(group), self._scorer.batch_size):
+                chosen = group[start : start + self._scorer.batch_size]
+                found |= zip(chosen, read(prefix, [submissions[i].code for i in chosen]), strict=True)
+                if progress is not None:
+                    progress(len(found), len(submissions))
+        return [found[i] for i in range(len(submissions))]
+
+    def prefix(self, submission: Submission) -> str:
+        """What the language model reads before the code: the task and the examples that are shown for it."""
+        return self._shots.prefix(submission)
+
+    def _weigh(self, submission: Submission, answers: Answers) -> Judgement:
+        """Prediction from likelihoods of labels."""
+        endings, deciles, exceptions = answers
+        if self._settings["calibration"] == "contextual":
+            blank = self._scorer.blank(self.prefix(submission))
+            priors = map(np.log, self._experience.priors)
+            endings, deciles, exceptions = (
+                log - empty + prior for log, empty, prior in zip(answers, blank, priors, strict=True)
+            )
+        endings, deciles, exceptions = map(_probabilities, (endings, deciles, exceptions))
+        percentile = float(deciles @ _MIDDLES)
+        spread = float(deciles @ (_MIDDLES - percentile) ** 2) + _WITHIN_DECILE
+        scores = _LADDER.copy()
+        scores[0] += 0.5 * percentile
+        score = float(endings @ scores)
+        ending = int(endings.round(_DIGITS).argmax())
+        name = self._settings["exceptions"][int(exceptions.round(_DIGITS).argmax())]
+        return Judgement(
+            ending=ending,
+            percentile=percentile,
+            seconds=float(self._experience.seconds[ending]),
+            detail=self._experience.tell(ENDINGS[ending], name, submission),
+            score=score,
+            variance=float(endings @ (scores - score) ** 2 + endings[0] * 0.25 * spread),
         )
-        return type(self)(
-            self.reader, examples=self.examples, shots=self.shots, calibrate=self.calibrate, seed=self.seed, heads=heads
-        )
+
+    def _version(self) -> str:
+        """Eight hex digits of the hash of all that a prediction depends on."""
+        state = json.dumps([self._loaded.fingerprint, self._config()], sort_keys=True)
+        digest = hashlib.sha256(state.encode(errors="surrogatepass"))
+        if self.heads is not None:
+            for name, values in sorted(self.heads.state()[1].items()):
+                digest.update(name.encode() + values.tobytes())
+        return digest.hexdigest()[:8]
+
+    def _config(self) -> dict[str, Any]:
+        return {
+            **self._settings,
+            "experience": self._experience.state(),
+            "examples": rows_state(self._shots.rows),
+            "heads": None if self.heads is None else self.heads.state()[0],
+        }
 
     def _state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        if self.examples and self.shots:
-            raise NotImplementedError("a model with examples is not saved: keep the recording, and name it again")
-        config: dict[str, Any] = {
-            "model": self.reader.source,
-            "gguf_file": self.reader.gguf_file,
-            "fingerprint": self.reader.fingerprint,
-            "calibrate": self.calibrate,
-            "heads": None,
-        }
-        tensors: dict[str, np.ndarray] = {}
-        if self.heads is not None:
-            config["heads"], tensors = self.heads._state()
-            config["heads"]["version"] = self.heads.version
-        return config, tensors
+        if not self._loaded.path:
+            raise NotImplementedError(
+                "a language model given as an object that came from no folder and no hub cannot be saved; "
+                "save it with save_pretrained and give that folder"
+            )
+        dtype = str(self._loaded.model.dtype).removeprefix("torch.")
+        source = {"path": self._loaded.path, "gguf_file": self._loaded.gguf_file, "dtype": dtype}
+        source["config_sha256"] = self._loaded.config_hash
+        return {"language_model": source, **self._config()}, {} if self.heads is None else self.heads.state()[1]
 
     @classmethod
     def _restore(cls, config: dict[str, Any], tensors: dict[str, np.ndarray], **kwargs: Any) -> Self:
-        """Give ``model`` (and ``tokenizer``) where the language model is no longer where it was."""
-        arguments = {"model": config["model"], "gguf_file": config["gguf_file"], **kwargs}
-        model = cls(**arguments, calibrate=config["calibrate"])
-        if model.reader.fingerprint != config["fingerprint"]:
-            raise CheckpointError(
-                f"the checkpoint was made with another language model than {model.reader.source}: fingerprint "
-                f"{config['fingerprint']}, here {model.reader.fingerprint}"
-            )
-        if config["heads"] is not None:
-            model.heads = LearnedModel._restore(config["heads"], tensors, read=model.states)
-            model.heads.version = config["heads"]["version"]
-            model.num_members = model.heads.num_members
+        """The language model itself is loaded from where it was; ``model`` among ``kwargs`` names another place."""
+        source = config["language_model"]
+        settings = {name: config[name] for name in ("max_code_tokens", "calibration", "exceptions", "seed")}
+        if "model" not in kwargs:
+            kwargs["model"], kwargs["gguf_file"] = source["path"], source["gguf_file"]
+        kwargs.setdefault("dtype", source["dtype"])
+        examples = rows_from_state(config["examples"])
+        heads = None if config["heads"] is None else TrainedHeads.from_state(config["heads"], tensors)
+        try:
+            model = cls(**kwargs, **settings, examples=examples, shots=config["shots"])
+        except ValueError as error:
+            raise CheckpointError(f"the language model of the checkpoint cannot be used: {error}") from error
+        if model._loaded.config_hash != source["config_sha256"]:
+            raise CheckpointError(f"{model._loaded.path} is not the language model of the checkpoint: other sizes")
+        model._experience = Experience.from_state(config["experience"])
+        model._use(heads)
         return model
 
 
-def _softmax(logits: np.ndarray) -> np.ndarray:
-    powers = np.exp(logits - logits.max())
-    return powers / math.fsum(powers.tolist())
+def _probabilities(logits: np.ndarray) -> np.ndarray:
+    weights = np.exp(logits - logits.max())
+    return weights / weights.sum()
+
+
+def _outcome(judged: Judgement) -> Outcome:
+    status, seconds = ENDINGS[judged.ending], round(judged.seconds, _DIGITS)
+    shown = ladder_score(status, min(max(round(judged.percentile, _DIGITS), 0.0), 1.0))
+    members = tuple(round(score, _DIGITS) for score in judged.members)
+    score = math.fsum(members) / len(members) if members else judged.score
+    return Outcome(
+        status=status,
+        score=round(score, _DIGITS),
+        feedback=render_feedback(status, score=shown, seconds=seconds, detail=judged.detail),
+        metric_value=None,
+        seconds=seconds,
+        source="world_model",
+        variance=round(judged.variance, _DIGITS),
+        member_scores=members,
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -19,7 +19,7 @@ from world_models.learned.messages import MessageBook
 from world_models.learned.network import EnsembleNetwork, one_thread
 from world_models.outcomes import Outcome, Status, Submission, ladder_score, render_feedback
 
-__all__ = ["ENDINGS", "Heads", "LearnedModel", "Reader", "Scaling", "expected_score"]
+__all__ = ["ENDINGS", "Heads", "LearnedModel", "Scaling", "expected_score"]
 
 ENDINGS: tuple[Status, ...] = (
     Status.VALID,
@@ -30,8 +30,6 @@ ENDINGS: tuple[Status, ...] = (
     Status.INVALID_SUBMISSION,
 )
 """How an execution can end; the order of the status outputs."""
-
-Reader = Callable[[Sequence[Submission]], np.ndarray]
 
 _SHIPPED = Path(__file__).with_name("checkpoint")
 _LADDER = torch.tensor([ladder_score(status, 0.0) for status in ENDINGS], dtype=torch.float64)
@@ -124,7 +122,6 @@ class LearnedModel(WorldModel):
         temperature: by which status logits are divided, above 0.
         variance_scale: by which variances are multiplied, above 0.
         facts: what is known of the training, JSON-able; kept in the checkpoint.
-        read: what the network is told of solutions, (B submissions) -> float (B, facts).
 
     Raises:
         ValueError: the parts do not fit each other, a weight is not finite, or a scale is not above 0.
@@ -140,12 +137,8 @@ class LearnedModel(WorldModel):
         temperature: float = 1.0,
         variance_scale: float = 1.0,
         facts: dict[str, Any] | None = None,
-        read: Reader = solution_facts,
     ) -> None:
         _check_parts(network, scaling, book, temperature, variance_scale)
-        if read is solution_facts and scaling.columns.max(initial=0) >= SOLUTION_FACTS:
-            raise ValueError(f"the columns of the scaling must be below {SOLUTION_FACTS}")
-        self._read = read
         self.network = network.double().requires_grad_(False)
         self.scaling = scaling
         self.book = book
@@ -173,7 +166,7 @@ class LearnedModel(WorldModel):
         return [found[key] for key in keys]
 
     def _predict(self, submissions: Sequence[Submission]) -> list[Outcome]:
-        code = self.scaling.code(self._read(submissions))
+        code = self.scaling.code(solution_facts(submissions))
         task = self.scaling.task(np.stack([task_features(submission.task_text) for submission in submissions]))
         with one_thread():
             heads = Heads.split(self.network(torch.from_numpy(code).double(), torch.from_numpy(task).double()))
@@ -254,8 +247,8 @@ def _check_parts(
     lengths = (sizes["code"],) * 3 + (sizes["task"],) * 2
     if tuple(map(np.shape, scaling)) != tuple((length,) for length in lengths) or sizes["task"] != _TASK_FACTS:
         raise ValueError(f"scaling of shapes {[np.shape(part) for part in scaling]} for a network of sizes {sizes}")
-    if scaling.columns.dtype.kind != "i" or (scaling.columns < 0).any():
-        raise ValueError("the columns of the scaling must be integers of at least 0")
+    if scaling.columns.dtype.kind != "i" or not ((scaling.columns >= 0) & (scaling.columns < SOLUTION_FACTS)).all():
+        raise ValueError(f"the columns of the scaling must be integers in [0, {SOLUTION_FACTS})")
     if sizes["outputs"] != Heads.size(len(book)):
         raise ValueError(
             f"{sizes['outputs']} outputs for {len(book)} kinds of messages, {Heads.size(len(book))} expected"

@@ -15,12 +15,12 @@ from torch.nn import functional
 from world_models.facts import solution_facts
 from world_models.features import task_features
 from world_models.learned.messages import MessageBook
-from world_models.learned.model import ENDINGS, Heads, LearnedModel, Reader, Scaling, expected_score
+from world_models.learned.model import ENDINGS, Heads, LearnedModel, Scaling, expected_score
 from world_models.learned.network import EnsembleNetwork, one_thread
 from world_models.outcomes import Status
 from world_models.store import Transition, load_transitions
 
-__all__ = ["adapt", "train"]
+__all__ = ["Targets", "adapt", "calibrate", "heads_loss", "targets_of", "train", "trainable"]
 
 _MINIMUM = 50
 _SUPPORT = 6
@@ -33,7 +33,7 @@ _BAG = 0.9  # share of the rows that a member sees
 _WEIGHTS = {"percentile": 1.0, "seconds": 0.3, "kind": 0.3}
 
 
-class _Targets(NamedTuple):
+class Targets(NamedTuple):
     """What the heads are fitted to, each (N,)."""
 
     status: Tensor
@@ -42,8 +42,8 @@ class _Targets(NamedTuple):
     kind: Tensor  # -1 where there is none
     score: Tensor
 
-    def rows(self, index: Tensor) -> _Targets:
-        return _Targets(*(column[index] for column in self))
+    def rows(self, index: Tensor) -> Targets:
+        return Targets(*(column[index] for column in self))
 
 
 def train(
@@ -56,7 +56,6 @@ def train(
     hidden: int = 72,
     epochs: int = 60,
     progress: Callable[[int, int], None] | None = None,
-    read: Reader = solution_facts,
 ) -> LearnedModel:
     """Train the world model ``learned`` on the executions among ``transitions`` that are in the split ``"train"``.
 
@@ -71,7 +70,6 @@ def train(
         hidden: width of a member, at least 1.
         epochs: passes over the data, at least 1.
         progress: called with (done, total) epochs after each.
-        read: what the network is told of solutions, (B submissions) -> float (B, facts).
 
     Raises:
         ValueError: a size below 1, or fewer than 50 usable transitions.
@@ -80,7 +78,7 @@ def train(
     if min(members, hidden, epochs) < 1:
         raise ValueError(f"members, hidden and epochs must be at least 1, got {members}, {hidden}, {epochs}")
     recorded = load_transitions(transitions) if isinstance(transitions, (str, Path)) else transitions
-    usable = [row for row in recorded if _usable(row, exclude_tasks)]
+    usable = [row for row in recorded if trainable(row, exclude_tasks)]
     if len(usable) < _MINIMUM:
         raise ValueError(
             f"training needs at least {_MINIMUM} executed solutions of the split 'train', got {len(usable)}"
@@ -88,7 +86,7 @@ def train(
     rng = np.random.default_rng(seed)
     with one_thread(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(int(rng.integers(2**31)))
-        model = _train(usable, rng, members, hidden, epochs, progress, read)
+        model = _train(usable, rng, members, hidden, epochs, progress)
     model.facts |= {"seed": seed, "rows": len(usable), "tasks": sorted({row.submission.task_id for row in usable})}
     model.version = _version(model)
     if out_dir is not None:
@@ -129,10 +127,10 @@ def adapt(
     network = EnsembleNetwork(**model.network.sizes)
     network.load_state_dict(model.network.state_dict())
     before = [parameter.detach().clone() for parameter in network.parameters()]
-    code = model.scaling.code(model._read([submission for submission, _ in rows]))
+    code = model.scaling.code(solution_facts([submission for submission, _ in rows]))
     task = model.scaling.task(np.stack([task_features(submission.task_text) for submission, _ in rows]))
     inputs = torch.from_numpy(code).float(), torch.from_numpy(task).float()
-    targets = _targets(rows, [model.book.kind_of(outcome) for _, outcome in rows])
+    targets = targets_of(rows, [model.book.kind_of(outcome) for _, outcome in rows])
     optimizer = torch.optim.Adam(network.parameters(), lr=learning_rate)
     with one_thread(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -140,7 +138,7 @@ def adapt(
         for _ in range(epochs):
             for batch in torch.randperm(len(rows)).split(_BATCH):
                 heads = Heads.split(network(inputs[0][batch], inputs[1][batch], _DROPOUT))
-                loss = _loss(heads, targets.rows(batch), everyone[:, batch])
+                loss = heads_loss(heads, targets.rows(batch), everyone[:, batch])
                 distance = torch.stack(
                     [((p - b) ** 2).sum() for p, b in zip(network.parameters(), before, strict=True)]
                 )
@@ -148,14 +146,13 @@ def adapt(
                 (loss + pull * distance.sum()).backward()
                 optimizer.step()
     facts = {**model.facts, "adapted_to": len(rows)}
-    adapted = LearnedModel(
-        network, model.scaling, model.book, model.temperature, model.variance_scale, facts, model._read
-    )
+    adapted = LearnedModel(network, model.scaling, model.book, model.temperature, model.variance_scale, facts)
     adapted.version = _version(adapted)
     return adapted
 
 
-def _usable(row: Transition, exclude_tasks: Collection[str]) -> bool:
+def trainable(row: Transition, exclude_tasks: Collection[str]) -> bool:
+    """Whether a row was executed, is of the split ``"train"`` and of none of the tasks."""
     submission, outcome = row
     return (
         row.executed and outcome.status in ENDINGS and submission.task_id not in exclude_tasks and row.split == "train"
@@ -169,9 +166,8 @@ def _train(
     hidden: int,
     epochs: int,
     progress: Callable[[int, int], None] | None,
-    read: Reader,
 ) -> LearnedModel:
-    code = read([submission for submission, _ in rows])
+    code = solution_facts([submission for submission, _ in rows])
     task = np.stack([task_features(submission.task_text) for submission, _ in rows])
     order = torch.from_numpy(rng.permutation(len(rows)))
     held = max(1, round(_VALIDATION_SHARE * len(rows)))
@@ -179,7 +175,7 @@ def _train(
     book, kinds = MessageBook.collect(rows)
     scaling = Scaling.fit(code[training], task[training], _SUPPORT)
     inputs = torch.from_numpy(scaling.code(code)).float(), torch.from_numpy(scaling.task(task)).float()
-    targets = _targets(rows, kinds)
+    targets = targets_of(rows, kinds)
 
     network = EnsembleNetwork(members, len(scaling.columns), task.shape[1], hidden, Heads.size(len(book)))
     bags = torch.rand(members, len(rows)) < _BAG
@@ -190,7 +186,7 @@ def _train(
         for batch in training[torch.randperm(len(training))].split(_BATCH):
             noisy = inputs[1][batch] + _TASK_NOISE * torch.randn(members, len(batch), task.shape[1])
             heads = Heads.split(network(inputs[0][batch], noisy, _DROPOUT))
-            loss = _loss(heads, targets.rows(batch), bags[:, batch].float())
+            loss = heads_loss(heads, targets.rows(batch), bags[:, batch].float())
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
@@ -199,15 +195,16 @@ def _train(
             progress(epoch + 1, epochs)
     with torch.no_grad():
         heads = Heads.split(network(inputs[0][validation], inputs[1][validation]))
-        temperature, variance_scale = _calibrate(heads, targets.rows(validation))
-    return LearnedModel(network, scaling, book, temperature, variance_scale, read=read)
+        temperature, variance_scale = calibrate(heads, targets.rows(validation))
+    return LearnedModel(network, scaling, book, temperature, variance_scale)
 
 
-def _targets(rows: list[Transition], kinds: list[int]) -> _Targets:
+def targets_of(rows: list[Transition], kinds: list[int]) -> Targets:
+    """Targets of executed rows, ``kinds`` as :meth:`MessageBook.collect` gives them."""
     outcomes = [outcome for _, outcome in rows]
     scores = torch.tensor([outcome.score for outcome in outcomes])
     valid = torch.tensor([outcome.status is Status.VALID for outcome in outcomes])
-    return _Targets(
+    return Targets(
         torch.tensor([ENDINGS.index(outcome.status) for outcome in outcomes]),
         torch.where(valid, 2.0 * scores - 1.0, torch.nan),
         torch.tensor([outcome.seconds for outcome in outcomes]).log1p(),
@@ -216,7 +213,7 @@ def _targets(rows: list[Transition], kinds: list[int]) -> _Targets:
     )
 
 
-def _loss(heads: Heads, targets: _Targets, weight: Tensor) -> Tensor:
+def heads_loss(heads: Heads, targets: Targets, weight: Tensor) -> Tensor:
     """Sum over members of the weighted mean loss of each head; ``weight`` is (E, B)."""
     members = weight.shape[0]
 
@@ -240,7 +237,7 @@ def _loss(heads: Heads, targets: _Targets, weight: Tensor) -> Tensor:
     return (weight * total).mean(1).sum()
 
 
-def _calibrate(heads: Heads, targets: _Targets) -> tuple[float, float]:
+def calibrate(heads: Heads, targets: Targets) -> tuple[float, float]:
     """Temperature of least cross-entropy, and the ratio of squared errors to predicted variances."""
 
     def cross_entropy(temperature: float) -> float:

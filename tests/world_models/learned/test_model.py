@@ -78,7 +78,7 @@ def test_checkpoints_of_other_features_or_shapes_are_refused(model, tmp_path) ->
     model.save(tmp_path)
     path = tmp_path / "model.json"
     head = json.loads(path.read_text())
-    for change, message in (({"code_features": 3}, "other features"), ({"network": {}}, "incomplete")):
+    for change, message in (({"solution_facts": "0"}, "other facts"), ({"network": {}}, "incomplete")):
         path.write_text(json.dumps({**head, "config": head["config"] | change}))
         with pytest.raises(CheckpointError, match=message):
             LearnedModel.load(tmp_path)
