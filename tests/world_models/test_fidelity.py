@@ -173,3 +173,28 @@ def test_arguments_out_of_range(kwargs) -> None:
 def test_estimates_are_plain() -> None:
     assert Estimate(0.5, 0.4, 0.6, 3).to_dict() == {"value": 0.5, "low": 0.4, "high": 0.6, "n": 3}
     assert world_models.fidelity is fidelity
+
+
+def test_reliability_worst_errors_and_their_picture(tmp_path) -> None:
+    rows = recording(60)
+    report = fidelity(Oracle(rows, dict.fromkeys((row.submission.code for row in rows), 0.6)), rows, bootstrap=5)
+    (bin_,) = report.reliability
+    assert bin_.told == pytest.approx(0.6) and bin_.n == 60
+    assert bin_.real == pytest.approx(np.mean([row.outcome.score for row in rows]))
+    errors = [abs(0.6 - row.outcome.score) for row, _ in report.worst]
+    assert len(errors) == 20 and errors == sorted(errors, reverse=True)
+    assert errors[0] == pytest.approx(max(abs(0.6 - row.outcome.score) for row in rows))
+    report.plot(tmp_path / "reliability.png")
+    assert (tmp_path / "reliability.png").stat().st_size > 1000
+    plain = json.loads(json.dumps(report.to_dict()))
+    assert plain["worst"][0]["real"]["score"] == report.worst[0][0].outcome.score
+    assert plain["reliability"][0]["n"] == 60
+
+
+def test_pairs_of_valid_solutions_are_reported_apart() -> None:
+    rows = recording(120)
+    coarse = {row.submission.code: 0.75 if row.outcome.status is Status.VALID else 0.1 for row in rows}
+    report = fidelity(Oracle(rows, coarse), rows, bootstrap=5)
+    assert report.metrics["pairwise_accuracy"].value > 0.5
+    assert report.metrics["valid_pairwise_accuracy"].value == pytest.approx(0.5)
+    assert report.metrics["valid_pairwise_accuracy"].n < report.metrics["pairwise_accuracy"].n
