@@ -215,23 +215,31 @@ _COUNTED: dict[str, tuple[type[ast.AST], ...]] = {
 class _Part(NamedTuple):
     """What one statement, or a few, add to the features of a solution."""
 
-    kinds: Counter[type[ast.AST]]
-    fits: int
+    counts: np.ndarray  # of _COUNTED and of fits
     slots: np.ndarray  # of the tokens
-    magnitudes: list[tuple[int, float]]
+    places: np.ndarray  # of the magnitudes
+    magnitudes: np.ndarray
 
 
 def _read_part(statements: tuple[ast.stmt, ...]) -> _Part:
     nodes = [node for statement in statements for node in ast.walk(statement)]
     tokens: set[str] = set()
-    magnitudes: list[tuple[int, float]] = []
+    places: list[int] = []
+    magnitudes: list[float] = []
     for node in nodes:
         tokens.update(_tokens(node))
         for name, value in _numbers(node):
-            magnitudes.append((_slot(name, _MAGNITUDES), max(-10.0, min(10.0, _log(value)))))
-    fits = sum(isinstance(node, ast.Attribute) and node.attr.startswith("fit") for node in nodes)
-    slots = np.unique(np.array([_slot(token, _HASHED) for token in tokens], np.int64))
-    return _Part(Counter(map(type, nodes)), fits, slots, magnitudes)
+            places.append(_slot(name, _MAGNITUDES))
+            magnitudes.append(max(-10.0, min(10.0, _log(value))))
+    kinds = Counter(map(type, nodes))
+    counts = [sum(kinds[kind] for kind in counted) for counted in _COUNTED.values()]
+    counts.append(sum(isinstance(node, ast.Attribute) and node.attr.startswith("fit") for node in nodes))
+    return _Part(
+        np.array(counts, np.int64),
+        np.array([_slot(token, _HASHED) for token in tokens], np.int64),
+        np.array(places, np.int64),
+        np.array(magnitudes, np.float32),
+    )
 
 
 _read_known_part = lru_cache(maxsize=8192)(_read_part)  # trees are remembered, so that equal ones are the same
@@ -248,21 +256,16 @@ def code_features(code: str) -> np.ndarray:
     vector = np.zeros(CODE_FEATURES, np.float32)
     parts = statements_of(code)
     if parts:
-        read = [
-            _read_known_part(trees) if len(part) <= REMEMBERED_CHARS else _read_part(trees) for part, trees in parts
-        ]
-        kinds: Counter[type[ast.AST]] = Counter()
-        for part in read:
-            kinds.update(part.kinds)
-        counts: dict[str, float] = {name: sum(kinds[kind] for kind in counted) for name, counted in _COUNTED.items()}
-        counts |= {"lines": code.count("\n") + 1, "characters": len(code), "fits": sum(part.fits for part in read)}
+        read = [(_read_known_part if len(part) <= REMEMBERED_CHARS else _read_part)(trees) for part, trees in parts]
+        *counted, fits = np.sum([part.counts for part in read], axis=0).tolist()
+        counts = {**dict(zip(_COUNTED, counted, strict=True)), "fits": fits}
+        counts |= {"lines": code.count("\n") + 1, "characters": len(code)}
         vector[: len(_COUNTS)] = [1.0, *(_log(counts[name]) for name in _COUNTS[1:])]
         magnitudes = vector[len(_COUNTS) : len(_COUNTS) + _MAGNITUDES]
         hashed = vector[len(_COUNTS) + _MAGNITUDES :]
-        for part in read:
-            hashed[part.slots] = 1.0
-            for slot, value in part.magnitudes:
-                magnitudes[slot] += value
+        hashed[np.concatenate([part.slots for part in read])] = 1.0
+        places, values = (np.concatenate([part[i] for part in read]) for i in (2, 3))
+        np.add.at(magnitudes, places, values)
     vector.flags.writeable = False
     return vector
 

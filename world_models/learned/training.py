@@ -23,7 +23,7 @@ from world_models.store import Transition, load_transitions
 __all__ = ["Targets", "adapt", "calibrate", "heads_loss", "targets_of", "train", "trainable"]
 
 _MINIMUM = 50
-_SUPPORT = 6
+_SUPPORT = 20
 _VALIDATION_SHARE = 0.1
 _BATCH = 128
 _LEARNING_RATE, _WEIGHT_DECAY = 3e-3, 1e-1
