@@ -30,7 +30,7 @@ from wmrl_env.correction import action_class
 from world_models.baselines import CodeLength, GradientBoosting, StatusPrior, TaskMean
 from world_models.ensemble import EnsembleModel
 from world_models.fidelity import FidelityReport, fidelity
-from world_models.learned import LearnedModel, adapt, train
+from world_models.learned import adapt, train
 from world_models.retrieval import RetrievalModel
 from world_models.store import Transition
 
@@ -91,9 +91,6 @@ def compare(recorded: Recorded, measure: Callable[[Any, Rows], FidelityReport]) 
     learned = world_models.make("learned")
     anchors, beyond = recorded.anchors(ANCHORS), recorded.beyond(ANCHORS)
 
-    def ensemble(model: LearnedModel, rows: Rows) -> EnsembleModel:
-        return EnsembleModel([model, RetrievalModel(rows)], [4, 1])
-
     makers: dict[str, Callable[[Rows], Any]] = {
         "retrieval": RetrievalModel,
         "nearest_neighbour": lambda rows: RetrievalModel(rows, neighbours=1),
@@ -102,20 +99,18 @@ def compare(recorded: Recorded, measure: Callable[[Any, Rows], FidelityReport]) 
         "code_length": CodeLength,
         "status_prior": StatusPrior,
     }
-    models: dict[str, tuple[Any, Callable[[], Any]]] = {
-        "learned": (learned, lambda: adapt(learned, anchors)),
-        "ensemble": (
-            ensemble(learned, recorded.training),
-            lambda: ensemble(adapt(learned, anchors), recorded.training + anchors),
-        ),
-    }
+    models = {"learned": (learned, adapt(learned, anchors))}
     for name, make in makers.items():
-        models[name] = make(recorded.training), lambda make=make: make(recorded.training + anchors)  # type: ignore[misc]
+        models[name] = make(recorded.training), make(recorded.training + anchors)
+    models["ensemble"] = tuple(
+        EnsembleModel([one, trees], [2, 1])
+        for one, trees in zip(models["learned"], models["gradient_boosting"], strict=True)
+    )
     rows = []
     for name, (model, with_anchors) in models.items():
         rows.append(result(name, "in_task", measure(model, recorded.in_task)))
         rows.append(result(name, "heldout", measure(model, recorded.of_heldout)))
-        rows.append(result(name, "heldout_100", measure(with_anchors(), beyond)))
+        rows.append(result(name, "heldout_100", measure(with_anchors, beyond)))
     for kind, recording in (("codec", recorded.codec), ("scripts", recorded.scripts)):
         for group, split in (("in_task", "test"), ("heldout", "heldout")):
             rows.append(result("learned", f"{group}_{kind}", measure(learned, unseen(recording, split))))
