@@ -171,8 +171,19 @@ def set_item(run: Interpreter, holder: Any, key: Any, value: Any) -> None:
         if isinstance(key, Const):
             holder.items[key.value] = value
         return
+    if isinstance(holder, Indexer) and holder.kind == "loc" and isinstance(key, Sequence) and len(key.items) == 2:
+        row, key = key.items
+        whole = isinstance(row, slice) and row.start is None and row.stop is None
+        holder = holder.holder
+        if not whole:  # some rows change, the others keep what they have
+            for one in strings_of(key) or () if isinstance(holder, Table) else ():
+                old, new = holder.columns.get(one), column_of(value)
+                holder.columns[one] = replace(new, missing=True) if old is None else together((old, new))
+            return
     if not isinstance(holder, Table):
         return
+    if not holder.columns and holder.exact and isinstance(value, (Vector, Table, Matrix)):
+        holder.rows = value.rows
     names = strings_of(key)
     if names is None:
         if isinstance(key, (Sequence, Unknown)):

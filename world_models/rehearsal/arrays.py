@@ -38,6 +38,7 @@ __all__ = [
     "contains",
     "is_textual",
     "names_of",
+    "product",
     "replace_rows",
     "rows_of",
     "sliced",
@@ -180,7 +181,9 @@ def combine(run: Interpreter, kind: type, left: Any, right: Any) -> Any:
     if isinstance(left, Sequence) and isinstance(right, Sequence) and kind is ast.Add:
         return Sequence((left.items + right.items)[:_MOST_ITEMS], left.length + right.length)
     if isinstance(left, Sequence) and isinstance(right, Const) and kind is ast.Mult:
-        return Sequence(left.items, left.length * float(right.value)) if isinstance(right.value, int) else UNKNOWN
+        if not isinstance(right.value, int):
+            return UNKNOWN
+        return Sequence((left.items * right.value)[:_MOST_ITEMS], left.length * max(0.0, float(right.value)))
     arrays = [side for side in (left, right) if isinstance(side, Array)]
     if not arrays:
         if any(isinstance(side, Mapping) for side in (left, right)) and kind is not ast.BitOr:
@@ -197,8 +200,23 @@ def combine(run: Interpreter, kind: type, left: Any, right: Any) -> Any:
     return _broadcast(run, kind, left, right, arrays, columns)
 
 
+def product(left: Any, right: Any) -> Any:
+    """``left @ right``."""
+    if isinstance(left, (Table, Matrix)) and isinstance(right, (Vector, Table, Matrix)):
+        if isinstance(left, Table) or not left.sparse:
+            inner = count_of(right.rows)
+            if inner != width_of(left) and not any(origin.endswith("?") for origin, _ in right.rows):
+                raise Fault("ValueError")
+        if isinstance(right, Vector):
+            return Vector(Column(), left.rows, isinstance(left, Table))
+        return UNKNOWN if isinstance(left, Table) else Matrix(Column(), left.rows, width_of(right))
+    return UNKNOWN
+
+
 def _broadcast(run: Interpreter, kind: type, left: Any, right: Any, arrays: list[Any], columns: list[Column]) -> Any:
     missing = any(column.missing for column in columns)
+    if kind is ast.MatMult:
+        return product(left, right)
     if kind in (ast.Div, ast.FloorDiv, ast.Mod):
         if isinstance(right, Const) and right.value == 0:
             run.flag("divides_by_zero")

@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 __all__ = ["method", "sklearn"]
 
 _NO_PROBABILITY = {"RidgeClassifier", "LinearSVC", "Perceptron", "PassiveAggressiveClassifier", "NearestCentroid"}
+_STATELESS = {"FunctionTransformer", "Normalizer", "Binarizer", "HashingVectorizer"}
+_SMOOTH_ONLY = {"lbfgs", "newton-cg", "newton-cholesky", "sag"}  # solvers of a logistic regression that take no L1
 
 
 def method(run: Interpreter, model: Model, name: str, args: list[Any], named: dict[str, Any]) -> Any:
@@ -61,7 +63,7 @@ def method(run: Interpreter, model: Model, name: str, args: list[Any], named: di
         _fit(run, model, *([*args, None, None])[:2])
         return transform(run, model, args[0] if args else UNKNOWN)
     if name in ("transform", "fit_predict", "inverse_transform"):
-        if model.fitted is None:
+        if model.fitted is None and model.name not in _STATELESS:
             raise Fault("sklearn.exceptions.NotFittedError")
         if name == "inverse_transform":
             return Vector(model.target or Column("any"), rows_of(args[0]) or run.take(1), False) if args else UNKNOWN
@@ -168,6 +170,7 @@ def _search(run: Interpreter, model: Model, data: Any, target: Any) -> None:
     )
     candidates = 1.0
     if isinstance(grid, Mapping):
+        _check_grid(model.steps[0] if model.steps else None, grid)
         for value in grid.items.values():
             candidates *= max(1.0, value.length if isinstance(value, Sequence) else 1.0)
     if model.name == "RandomizedSearchCV":
@@ -176,6 +179,12 @@ def _search(run: Interpreter, model: Model, data: Any, target: Any) -> None:
     run.flag("candidates", math.log10(1 + candidates * folds))
     if model.steps and isinstance(model.steps[0], Model):
         _times(run, candidates * folds + 1, model.steps[0], data, target)
+
+
+def _check_grid(inner: Any, grid: Mapping) -> None:
+    known = parameters_of(inner.name) if isinstance(inner, Model) and not inner.steps else None
+    if known is not None and any(isinstance(key, str) and key.partition("__")[0] not in known for key in grid.items):
+        raise Fault("ValueError")
 
 
 def _fit_estimator(run: Interpreter, model: Model, data: Any, target: Any) -> None:
@@ -189,6 +198,10 @@ def _fit_estimator(run: Interpreter, model: Model, data: Any, target: Any) -> No
         given = model.constant(parameter)
         if isinstance(given, str) and given not in options:
             raise Fault("sklearn.utils._param_validation.InvalidParameterError")
+    if model.name == "LogisticRegression":
+        solver, penalty = model.constant("solver", "lbfgs"), model.constant("penalty", "l2")
+        if (penalty == "l1" and solver in _SMOOTH_ONLY) or (penalty == "elasticnet" and solver != "saga"):
+            raise Fault("ValueError")
     if isinstance(target, (Vector, Matrix, Table)):
         column = column_of(target)
         if rows is not None and differ(rows, target.rows):

@@ -91,7 +91,8 @@ def make_table(run: Interpreter, args: list[Any], named: dict[str, Any]) -> Any:
             whole = as_array(data)
             return Matrix(whole.column, whole.rows, whole.width, frame=True)
         return Table({one: Column("any") for one in names or ()}, (("", data.length),), names is not None)
-    return Table({one: Column("any") for one in names or ()}, run.fresh((("", 1.0),)), names is not None)
+    empty = data is None
+    return Table({one: Column("any") for one in names or ()}, run.fresh((("", 1.0),)), empty or names is not None)
 
 
 def pandas(run: Interpreter, name: str, args: list[Any], named: dict[str, Any]) -> Any:
@@ -314,8 +315,12 @@ def _elementwise(run: Interpreter, name: str, args: list[Any]) -> Any:
         raise Fault("TypeError")
     first = arrays[-1] if name == "where" else arrays[0]
     column = column_of(first)
-    if name in ("nan_to_num",):
+    if name == "where":
+        column = together(column_of(value) for value in args[1:]) if len(args) > 1 else Column("any")
+        first = as_array(first)
+    if name == "nan_to_num":
         column = replace(column, missing=False)
+        first = as_array(first)
     if name in ("log", "log10", "log2"):
         run.flag("takes_log")
     if name == "log1p" and column.source == "target":
@@ -347,11 +352,16 @@ def _stacked(run: Interpreter, first: Any, name: str, named: dict[str, Any]) -> 
         width = sum(width_of(part) for part in parts)
         run.allocate(count_of(parts[0].rows), width)
         return Matrix(column, parts[0].rows, width)
-    if name == "column_stack":
+    if name in ("column_stack", "c_"):
         return Matrix(column, parts[0].rows, sum(width_of(part) for part in parts))
     rows = tuple(one for part in parts for one in part.rows)
     if all(isinstance(part, Vector) for part in parts):
         return UNKNOWN if name in ("vstack", "stack") else Vector(column, rows, False)
+    if name in ("hstack", "concatenate") and any(isinstance(part, Vector) for part in parts):
+        raise Fault("ValueError")
+    guessed = any(getattr(part, "sparse", False) or not getattr(part, "exact", True) for part in parts)
+    if not guessed and len({width_of(part) for part in parts}) > 1 and name != "stack":
+        raise Fault("ValueError")
     return Matrix(column, rows, width_of(parts[0]))
 
 

@@ -75,12 +75,24 @@ class _Continue(Exception):
 class Scope:
     """Names of a module or of a function's call."""
 
-    __slots__ = ("assigned", "outer", "values")
+    __slots__ = ("assigned", "outer", "shared", "values")
 
-    def __init__(self, outer: Scope | None = None, assigned: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self,
+        outer: Scope | None = None,
+        assigned: frozenset[str] = frozenset(),
+        shared: frozenset[str] = frozenset(),
+    ) -> None:
         self.values: dict[str, Any] = {}
         self.outer = outer
         self.assigned = assigned
+        self.shared = shared  # names that belong to a scope further out
+
+    def put(self, name: str, value: Any) -> None:
+        scope = self
+        while name in scope.shared and scope.outer is not None:
+            scope = scope.outer
+        scope.values[name] = value
 
     def find(self, name: str) -> Any:
         scope: Scope | None = self
@@ -196,7 +208,7 @@ class Interpreter:
 
     def bind(self, target: ast.expr, value: Any, scope: Scope) -> None:
         if isinstance(target, ast.Name):
-            scope.values[target.id] = value
+            scope.put(target.id, value)
         elif isinstance(target, (ast.Tuple, ast.List)):
             self._unpack(target.elts, value, scope)
         elif isinstance(target, ast.Starred):
@@ -459,8 +471,8 @@ class Interpreter:
         if self._depth >= _DEPTH:
             raise GiveUp
         node = function.node
-        assigned = frozenset() if isinstance(node, ast.Lambda) else _assigned(node)
-        inner = Scope(function.scope, assigned)
+        own, shared = (frozenset[str](), frozenset[str]()) if isinstance(node, ast.Lambda) else _assigned(node)
+        inner = Scope(function.scope, own, shared)
         given = ([function.bound] if function.bound is not None else []) + args
         names = [argument.arg for argument in (*node.args.posonlyargs, *node.args.args)]
         if len(given) > len(names) and node.args.vararg is None:
@@ -699,8 +711,8 @@ def _catches(handler: ast.ExceptHandler, kind: str) -> bool:
     return bool(names & {"Exception", "BaseException", kind, mother})
 
 
-def _assigned(node: ast.FunctionDef) -> frozenset[str]:
-    """Names that are a function's own."""
+def _assigned(node: ast.FunctionDef) -> tuple[frozenset[str], frozenset[str]]:
+    """Names that are a function's own, and those that it shares with a scope further out."""
     found: set[str] = set()
     shared: set[str] = set()
     waiting: list[ast.AST] = list(node.body)
@@ -718,7 +730,7 @@ def _assigned(node: ast.FunctionDef) -> frozenset[str]:
         elif isinstance(one, (ast.Import, ast.ImportFrom)):
             found.update(alias.asname or alias.name.split(".")[0] for alias in one.names)
         waiting += ast.iter_child_nodes(one)
-    return frozenset(found - shared)
+    return frozenset(found - shared), frozenset(shared)
 
 
 _STATEMENTS: dict[type, Callable[[Interpreter, Any, Scope], None]] = {

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from world_models.rehearsal import access, estimators, functions, methods
 from world_models.rehearsal.arrays import column_of, contains, names_of, rows_of, strings_of
+from world_models.rehearsal.models import family_of
 from world_models.rehearsal.names import attributes_of, is_installed, names_in
 from world_models.rehearsal.values import (
     UNKNOWN,
@@ -103,13 +106,17 @@ def attribute(run: Interpreter, holder: Any, name: str) -> Any:
             raise Fault("AttributeError")
         return Function(method.node, method.scope, holder)
     if isinstance(holder, Place) and name in ("parent", "name", "stem", "suffix"):
-        return Place("other") if name == "parent" else Const("")
+        if name == "parent":
+            return Place("other")
+        file = PurePosixPath(holder.name)
+        return Const(getattr(file, name)) if file.name else UNKNOWN
     if isinstance(holder, Const) and (holder.value is None or not hasattr(holder.value, name)):
         raise Fault("AttributeError")
     if isinstance(holder, Library):
         return Library(f"{holder.path}.{name}")
     if isinstance(holder, Model) and name.endswith("_") and holder.fitted is None:
-        raise Fault("AttributeError")
+        computed = name == "feature_importances_" and family_of(holder.name) in ("forest", "extra", "tree", "boosting")
+        raise Fault("sklearn.exceptions.NotFittedError" if computed else "AttributeError")
     if isinstance(holder, Model) and name == "best_estimator_" and holder.steps:
         inner = holder.steps[0]
         if isinstance(inner, Model):
@@ -268,7 +275,7 @@ class _Writer:
             row = value.items[0] if name == "writerows" and isinstance(value, Sequence) and value.items else None
             items = row.items if isinstance(row, Sequence) else []
             columns = [column_of(item) for item in items] or [Column("any")] * len(run.header)
-            rows = getattr(value, "rows", None) or run.fresh((("", 1.0),))
+            rows = getattr(value, "rows", None) or (run.take(run.repeat) if run.repeat > 1 else run.fresh((("", 1.0),)))
             if name == "writerows" and isinstance(value, _Zipped):
                 columns, rows = [column_of(part) for part in value.parts], value.rows
             run.submitted = Table(dict(zip(run.header, columns, strict=False)), rows, "?" not in run.header)
@@ -359,7 +366,13 @@ def _builtin(run: Interpreter, name: str, args: list[Any], named: dict[str, Any]
         if isinstance(first, Table):
             return names_of(first)
         if isinstance(first, Sequence):
-            return Sequence(list(first.items), first.length)
+            items = list(first.items)
+            if name == "reversed":
+                items.reverse()
+            elif name == "sorted" and not named and all(isinstance(one, Const) for one in items):
+                with contextlib.suppress(TypeError):
+                    items.sort(key=lambda one: one.value)
+            return Sequence(items, first.length)
         if isinstance(first, Vector):
             return Sequence([Element(first.column)], count_of(first.rows))
         if isinstance(first, Matrix):

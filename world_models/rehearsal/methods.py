@@ -7,7 +7,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from world_models.rehearsal.access import set_item
-from world_models.rehearsal.arrays import as_array, column_of, is_textual, replace_rows, strings_of, width_of
+from world_models.rehearsal.arrays import (
+    as_array,
+    column_of,
+    is_textual,
+    product,
+    replace_rows,
+    strings_of,
+    width_of,
+)
 from world_models.rehearsal.values import (
     UNKNOWN,
     Column,
@@ -189,6 +197,8 @@ def _fill(run: Interpreter, holder: Any, name: str, args: list[Any], named: dict
     for one, column in holder.columns.items():
         if isinstance(value, Table) and value.exact and one not in value.columns:
             continue
+        if isinstance(value, Mapping) and one not in value.items:
+            continue
         if isinstance(value, Vector) and value.column.source == "numbers only" and column.textual:
             continue
         filled[one] = replace(column, missing=False)
@@ -269,9 +279,9 @@ def _mostly_same_table(run: Interpreter, table: Table, name: str, args: list[Any
             raise Fault("KeyError")
         kept = {one: column for one, column in table.columns.items() if one not in names}
         return _changed(table, named, kept, table.rows, table.exact)
-    if name == "reset_index":
-        kept = dict(table.columns) if is_constant(named.get("drop"), True) else {"index": Column(), **table.columns}
-        return _changed(table, named, kept, table.rows, table.exact)
+    if name == "reset_index":  # without drop, a column comes back whose name nobody remembers
+        exact = table.exact and is_constant(named.get("drop"), True)
+        return _changed(table, named, dict(table.columns), table.rows, exact)
     if name == "reindex" and "columns" in named:
         wanted = strings_of(named["columns"])
         if wanted is None:
@@ -317,7 +327,8 @@ def _astype(run: Interpreter, holder: Any, name: str, args: list[Any], named: di
         if word.startswith("int") and column.missing:
             raise Fault("pandas.errors.IntCastingNaNError")
         if word.startswith(("int", "float", "bool")):
-            return replace(column, kind="number" if column.kind in ("bool", "number", "any") else column.kind)
+            kind = "number" if column.kind in ("bool", "number", "any") else column.kind
+            return replace(column, kind=kind, whole=column.whole or column.kind == "bool" or word.startswith("int"))
         return column
 
     if isinstance(holder, Vector):
@@ -350,6 +361,11 @@ def reduce(run: Interpreter, holder: Any, name: str, args: list[Any], named: dic
     if isinstance(holder, Matrix) and "axis" not in named and not args:
         return UNKNOWN
     return Vector(column, (("", float(width_of(holder))),), isinstance(holder, Table))
+
+
+@_of((_TABLE, _MATRIX), "dot")
+def _dot(run: Interpreter, holder: Any, name: str, args: list[Any], named: dict[str, Any]) -> Any:
+    return product(holder, args[0] if args else UNKNOWN)
 
 
 @_of((_TABLE, _VECTOR), "isnull", "isna", "notnull", "notna", "eq", "ne", "gt", "lt", "ge", "le")
@@ -427,7 +443,8 @@ def _of_matrix(run: Interpreter, matrix: Matrix, name: str, args: list[Any], nam
 
 def is_answer(where: Any) -> bool:
     """Whether a path is that of the answer in the folder that a solution runs in."""
-    return isinstance(where, Const) and where.value in ("submission.csv", "./submission.csv")
+    path = where.value if isinstance(where, Const) else where.name if isinstance(where, Place) else None
+    return path in ("submission.csv", "./submission.csv") and getattr(where, "where", "other") == "other"
 
 
 def _elsewhere(path: object) -> bool:

@@ -175,11 +175,15 @@ def make(run: Interpreter, name: str, args: list[Any], named: dict[str, Any]) ->
     if name in SPLITTERS or name in TRANSFORMERS or is_estimator(name):
         parameters = dict(named)
         first = {"TruncatedSVD": "n_components", "PCA": "n_components", "SelectKBest": "score_func",
-                 "KFold": "n_splits", "StratifiedKFold": "n_splits", "PolynomialFeatures": "degree",
+                 "KFold": "n_splits", "StratifiedKFold": "n_splits",
+                 "GroupKFold": "n_splits", "TimeSeriesSplit": "n_splits", "PolynomialFeatures": "degree",
                  "KNeighborsClassifier": "n_neighbors", "KNeighborsRegressor": "n_neighbors"}.get(name, "")  # fmt: skip
         if args and first:
             parameters.setdefault(first, args[0])
-        return Model(name, parameters)
+        made = Model(name, parameters)
+        if name in SPLITTERS and "Shuffle" not in name and made.number("n_splits", 5) < 2:
+            raise Fault("ValueError")
+        return made
     return None
 
 

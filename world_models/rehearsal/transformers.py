@@ -128,7 +128,12 @@ def fit_transformer(run: Interpreter, model: Model, data: Any) -> None:
 
 def _polynomials(model: Model, width: float) -> float:
     degree = int(min(12, max(1, model.number("degree", 2))))
-    return float(math.comb(int(min(width, 2000)) + degree, degree))
+    width = min(width, 2000.0)
+    if model.constant("interaction_only", False):
+        count = sum(math.comb(int(width), k) for k in range(degree + 1))
+    else:
+        count = math.comb(int(width) + degree, degree)
+    return float(count - (model.constant("include_bias", True) is False))
 
 
 def transform(run: Interpreter, model: Model, data: Any) -> Any:
@@ -167,6 +172,8 @@ def transform(run: Interpreter, model: Model, data: Any) -> Any:
             run.flag("unseen_labels")
         if trained and trained != rows and len(trained) == 1:
             run.flag("unseen_labels")
+        if name == "LabelBinarizer":
+            return Matrix(Column(whole=True), rows, column.unique if 2 < column.unique < math.inf else 1.0)
         return Vector(Column(whole=True, unique=column.unique), rows, False)
     if isinstance(data, (Table, Matrix)):
         check_features(run, model, data)
@@ -194,6 +201,12 @@ def transform(run: Interpreter, model: Model, data: Any) -> Any:
         wanted = model.number("n_components", model.number("k", 10 if name == "SelectKBest" else width))
         low = column.low if name == "SelectKBest" else -1.0
         return Matrix(Column(low=low), rows, min(width, wanted if wanted >= 1 else max(1.0, 0.5 * width)))
+    if name == "SplineTransformer":
+        width *= model.number("n_knots", 5) + model.number("degree", 3) - 1
+    elif name == "SelectPercentile":
+        width = max(1.0, round(width * model.number("percentile", 10) / 100))
+    elif name == "RFE":
+        width = min(width, model.number("n_features_to_select", max(1.0, width // 2)))
     low = 0.0 if name == "MinMaxScaler" else -1.0
     if model.name == "FunctionTransformer":
         return data
