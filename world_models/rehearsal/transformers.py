@@ -62,6 +62,9 @@ def check_data(run: Interpreter, model: Model, data: Any) -> None:
 def check_features(run: Interpreter, model: Model, data: Any) -> None:
     """The features must be those of the fit."""
     fitted = model.fitted
+    first = model.steps[0] if model.name == "Pipeline" and model.steps else model
+    if isinstance(first, Model) and first.name == "ColumnTransformer":
+        return  # it looks for no more columns than it works on
     if not isinstance(fitted, Fitted) or not isinstance(data, (Table, Matrix)):
         return
     if isinstance(data, Table) and fitted.names is not None and data.exact:
@@ -160,7 +163,8 @@ def transform(run: Interpreter, model: Model, data: Any) -> Any:
         run.flag("log_words", math.log10(max(1.0, model.number("max_features", 20_000))))
         run.flag("characters", float("char" in str(model.constant("analyzer", "word"))))
         trained_on = model.fitted.rows if isinstance(model.fitted, Fitted) else rows
-        size = model.number("max_features", 0) or min(20_000.0, 4.0 * count_of(trained_on))
+        wanted = model.number("n_features" if name == "HashingVectorizer" else "max_features", 0)
+        size = wanted or min(20_000.0, 4.0 * count_of(trained_on))
         if isinstance(data, Table):
             return Matrix(Column(), (("", float(len(data.columns))),), size, True)
         if isinstance(data, Vector) and data.column.missing:
@@ -185,6 +189,8 @@ def transform(run: Interpreter, model: Model, data: Any) -> Any:
         if "handle_unknown" not in model.parameters:
             run.flag("unseen_labels", 0.5)
         return Matrix(Column(missing=column.missing, whole=True, low=-1.0), rows, width)
+    if name == "TargetEncoder":
+        return Matrix(Column(), rows, width)
     if name == "OneHotEncoder":
         if "handle_unknown" not in model.parameters:
             run.flag("unseen_labels", 0.5)

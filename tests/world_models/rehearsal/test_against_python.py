@@ -23,10 +23,22 @@ from world_models.outcomes import exception_class
 from world_models.rehearsal import REHEARSAL_NAMES, rehearse
 from world_models.rehearsal.interpreter import GiveUp, Interpreter, Scope
 from world_models.rehearsal.inventory import read_inventory
-from world_models.rehearsal.values import Column, Const, Fault, Mapping, Matrix, Model, Sequence, Table, Vector, count_of
+from world_models.rehearsal.values import (
+    Column,
+    Const,
+    Fault,
+    Mapping,
+    Matrix,
+    Model,
+    Sequence,
+    Table,
+    Vector,
+    count_of,
+)
 from world_models.syntax import statements_of
 
-HEAD = """import os, sys, json, math, re, csv, time, random, logging, itertools, functools, collections, datetime, pathlib
+HEAD = """import os, sys, json, math, re, csv, time, random, logging
+import itertools, functools, collections, datetime, pathlib
 import numpy as np
 import pandas as pd
 from sklearn import metrics
@@ -66,127 +78,318 @@ X, X_test = train[numeric].fillna(0), test[numeric].fillna(0)
 
 WORKS = {
     "frames": """
-a = train.drop(columns=["risk"]); b = train.drop("risk", axis=1); c = train.drop(columns="nothing", errors="ignore")
+a = train.drop(columns=["risk"])
+b = train.drop("risk", axis=1)
+c = train.drop(columns="nothing", errors="ignore")
 
-a = train.copy(); a.drop(columns=["risk", "note"], inplace=True); b = a.columns.tolist(); c = a.shape[1]
+a = train.copy()
+a.drop(columns=["risk", "note"], inplace=True)
+b = a.columns.tolist()
+c = a.shape[1]
 
-a = train.copy(); t = a.pop("risk"); n = len(a.columns)
+a = train.copy()
+t = a.pop("risk")
+n = len(a.columns)
 
-a = train.select_dtypes(include=["number"]); b = train.select_dtypes(exclude="number"); c = train.select_dtypes(np.number).columns.tolist()
+a = train.select_dtypes(include=["number"])
+b = train.select_dtypes(exclude="number")
+c = train.select_dtypes(np.number).columns.tolist()
 
-a = train.select_dtypes(include=["object", "string"]).columns.tolist(); b = train[a].fillna("none")
+a = train.select_dtypes(include=["object", "string"]).columns.tolist()
+b = train[a].fillna("none")
 
-a = train[numeric].fillna(train[numeric].median()); b = train.fillna({"age": 0}); c = train["age"].fillna(train["age"].mean())
+a = train[numeric].fillna(train[numeric].median())
+b = train.fillna({"age": 0})
+c = train["age"].fillna(train["age"].mean())
 
-a = train.dropna(subset=["age"]); b = a["age"].mean()
+a = train.dropna(subset=["age"])
+b = a["age"].mean()
 
-a = train[["income", "p0"]].dropna(); b = train["income"].dropna(); c = train.dropna(axis=1)
+a = train[["income", "p0"]].dropna()
+b = train["income"].dropna()
+c = train.dropna(axis=1)
 
-a = train.rename(columns={"age": "years"}); b = a["years"]; c = a.set_index("row_id"); d = c.reset_index(); e = c.reset_index(drop=True)
+a = train.rename(columns={"age": "years"})
+b = a["years"]
+c = a.set_index("row_id")
+d = c.reset_index()
+e = c.reset_index(drop=True)
 
-a = train.assign(rich=train["income"] > 900, twice=lambda d: d["income"] * 2); b = a[["rich", "twice"]]
+a = train.assign(rich=train["income"] > 900, twice=lambda d: d["income"] * 2)
+b = a[["rich", "twice"]]
 
-a = train.head(); b = train.tail(7); c = train.sample(20, random_state=0); d = train.iloc[:50]; e = train.iloc[-9:]
+a = train.head()
+b = train.tail(7)
+c = train.sample(20, random_state=0)
+d = train.iloc[:50]
+e = train.iloc[-9:]
 
-a = train.sort_values("income"); b = train.reindex(columns=["age", "new"], fill_value=0); c = train.drop_duplicates()
+a = train.sort_values("income")
+b = train.reindex(columns=["age", "new"], fill_value=0)
+c = train.drop_duplicates()
 
-a = train["town"].astype("category"); b = a.cat.codes; c = train["town"].astype("category").cat.codes.values
+a = train["town"].astype("category")
+b = a.cat.codes
+c = train["town"].astype("category").cat.codes.values
 
-a = train["p0"].astype(int); b = train["p0"].astype("float32"); c = train["town"].astype(str); d = train[["p0", "p1"]].astype(float)
+a = train["p0"].astype(int)
+b = train["p0"].astype("float32")
+c = train["town"].astype(str)
+d = train[["p0", "p1"]].astype(float)
 
-a = train.isnull().sum(); b = train["age"].isna(); c = train[numeric].isna().any(axis=1); d = pd.isnull(train["age"])
+a = train.isnull().sum()
+b = train["age"].isna()
+c = train[numeric].isna().any(axis=1)
+d = pd.isnull(train["age"])
 
-a = train["income"].clip(0, 500); b = train["income"].rank(); c = train["income"].shift(1); d = train[numeric].abs()
+a = train["income"].clip(0, 500)
+b = train["income"].rank()
+c = train["income"].shift(1)
+d = train[numeric].abs()
 
-a = train.groupby("town")["income"].mean(); b = train.groupby("town")["income"].transform("mean"); c = train["town"].map(a)
+a = train.groupby("town")["income"].mean()
+b = train.groupby("town")["income"].transform("mean")
+c = train["town"].map(a)
 
-a = train["town"].value_counts(); b = train["town"].map(a); c = train["town"].unique(); d = train["town"].nunique()
+a = train["town"].value_counts()
+b = train["town"].map(a)
+c = train["town"].unique()
+d = train["town"].nunique()
 
-a = train.merge(test[["row_id"]], on="row_id", how="left"); b = train.describe(); c = train.corr(numeric_only=True)
+a = train.merge(test[["row_id"]], on="row_id", how="left")
+b = train.describe()
+c = train.corr(numeric_only=True)
 
-a = pd.concat([train.drop(columns="risk"), test]); b = a.iloc[:len(train)]; c = a.iloc[len(train):]
+a = pd.concat([train.drop(columns="risk"), test])
+b = a.iloc[:len(train)]
+c = a.iloc[len(train):]
 
-a = pd.concat([train[["age"]], train[["income"]]], axis=1); b = pd.concat([train["age"], test["age"]])
+a = pd.concat([train[["age"]], train[["income"]]], axis=1)
+b = pd.concat([train["age"], test["age"]])
 
-a = pd.get_dummies(train[["town", "p0"]]); b = pd.get_dummies(train["town"]); c = pd.get_dummies(train[numeric + ["town"]], columns=["town"], drop_first=True)
+a = pd.get_dummies(train[["town", "p0"]])
+b = pd.get_dummies(train["town"])
+c = pd.get_dummies(train[numeric + ["town"]], columns=["town"], drop_first=True)
 
 a, b = pd.get_dummies(train[["town"]]).align(pd.get_dummies(test[["town"]]), join="left", axis=1, fill_value=0)
 
-codes, labels = pd.factorize(train["town"]); a = pd.to_numeric(train["town"], errors="coerce"); b = pd.to_numeric(train["p0"])
+codes, labels = pd.factorize(train["town"])
+a = pd.to_numeric(train["town"], errors="coerce")
+b = pd.to_numeric(train["p0"])
 
-a = pd.to_datetime(train["day"]); b = a.dt.month; c = a.dt.dayofweek; d = (a - a.min()).dt.days
+a = pd.to_datetime(train["day"])
+b = a.dt.month
+c = a.dt.dayofweek
+d = (a - a.min()).dt.days
 
-a = train["note"].fillna("").str.len(); b = train["note"].str.lower(); c = train["town"].str.contains("A"); d = train["note"].fillna("").str.split().apply(len)
+a = train["note"].fillna("").str.len()
+b = train["note"].str.lower()
+c = train["town"].str.contains("A")
+d = train["note"].fillna("").str.split().apply(len)
 
-a = train["income"].apply(lambda v: v * 2); b = train[numeric].apply(lambda c: c.fillna(0)); c = train["town"].apply(len)
+a = train["income"].apply(lambda v: v * 2)
+b = train[numeric].apply(lambda c: c.fillna(0))
+c = train["town"].apply(len)
 
-a = pd.DataFrame({"x": [1, 2, 3], "y": 0}); b = pd.DataFrame(np.zeros((4, 2)), columns=["u", "v"]); c = pd.DataFrame([[1, 2]], columns=["u", "v"])
+a = pd.DataFrame({"x": [1, 2, 3], "y": 0})
+b = pd.DataFrame(np.zeros((4, 2)), columns=["u", "v"])
+c = pd.DataFrame([[1, 2]], columns=["u", "v"])
 
-a = pd.Series(y.values); b = pd.cut(train["income"], 4, labels=False); c = pd.qcut(train["income"], 4, labels=False)
+a = pd.Series(y.values)
+b = pd.cut(train["income"], 4, labels=False)
+c = pd.qcut(train["income"], 4, labels=False)
 
-a = train.loc[train["age"] > 30]; b = train.loc[:, ["age", "income"]]; c = train.loc[train["age"].notna(), "income"]; d = train[train["p0"] == 3]
+a = train.loc[train["age"] > 30]
+b = train.loc[:, ["age", "income"]]
+c = train.loc[train["age"].notna(), "income"]
+d = train[train["p0"] == 3]
 
-a = train.iloc[:, 1]; b = train.iloc[:, 1:3]; c = train.iloc[0]; d = train.iloc[[0, 1, 2]]
+a = train.iloc[:, 1]
+b = train.iloc[:, 1:3]
+c = train.iloc[0]
+d = train.iloc[[0, 1, 2]]
 
 for frame in (train, test):
     frame["ratio"] = frame["income"] / (frame["p0"] + 1)
     frame["month"] = pd.to_datetime(frame["day"]).dt.month
 
-a = train.copy(); a["z"] = 1; a.loc[a["age"] > 50, "z"] = 2; del a["note"]; b = a.columns
+a = train.copy()
+a["z"] = 1
+a.loc[a["age"] > 50, "z"] = 2
+del a["note"]
+b = a.columns
 
-a = train.values; b = train[numeric].values; c = train["p0"].to_numpy(); d = train[numeric].to_numpy(dtype=float)
+a = train.values
+b = train[numeric].values
+c = train["p0"].to_numpy()
+d = train[numeric].to_numpy(dtype=float)
 
-a = train.memory_usage(); b = train.dtypes; c = train.index; d = train.empty; e = train.size; f = train.T.shape
+a = train.memory_usage()
+b = train.dtypes
+c = train.index
+d = train.empty
+e = train.size
+f = train.T.shape
 
-a = train[numeric].mean(); b = train[numeric].std(axis=0); c = train[numeric].sum(axis=1); d = train["p0"].mode()[0]; e = train["income"].quantile(0.9)
+a = train[numeric].mean()
+b = train[numeric].std(axis=0)
+c = train[numeric].sum(axis=1)
+d = train["p0"].mode()[0]
+e = train["income"].quantile(0.9)
 
-a = train.nunique(); b = [c for c in train.columns if train[c].nunique() > 20]; c = train.isna().mean()
+a = train.nunique()
+b = [c for c in train.columns if train[c].nunique() > 20]
+c = train.isna().mean()
 
-a = train.query("p0 > 3"); b = train.filter(like="p"); c = train["p0"].isin([1, 2]); d = train["p0"].between(1, 4); e = train.duplicated()
+a = train.query("p0 > 3")
+b = train.filter(like="p")
+c = train["p0"].isin([1, 2])
+d = train["p0"].between(1, 4)
+e = train.duplicated()
 
-a = train["p0"].replace({1: 0}); b = train["town"].replace("A", "B"); c = train["p0"].where(train["p0"] > 2); d = train["p0"].to_frame()
+a = train["p0"].replace({1: 0})
+b = train["town"].replace("A", "B")
+c = train["p0"].where(train["p0"] > 2)
+d = train["p0"].to_frame()
 """,
     "arrays": """
-a = np.zeros(5); b = np.ones((3, 2)); c = np.arange(10); d = np.full(4, 0.5); e = np.zeros_like(y); f = np.empty((2, 2)).shape
+a = np.zeros(5)
+b = np.ones((3, 2))
+c = np.arange(10)
+d = np.full(4, 0.5)
+e = np.zeros_like(y)
+f = np.empty((2, 2)).shape
 
-a = np.log1p(train["income"].clip(0)); b = np.sqrt(train[["p0", "p1"]]); c = np.clip(X, 0, 1); d = np.where(X["p0"] > 2, 1, 0)
+a = np.log1p(train["income"].clip(0))
+b = np.sqrt(train[["p0", "p1"]])
+c = np.clip(X, 0, 1)
+d = np.where(X["p0"] > 2, 1, 0)
 
-a = np.hstack([X.values, X.values]); b = np.vstack([X.values, X_test.values]); c = np.column_stack([y, y]); d = np.c_[X.values, y.values]; e = np.concatenate([y, y])
+a = np.hstack([X.values, X.values])
+b = np.vstack([X.values, X_test.values])
+c = np.column_stack([y, y])
+d = np.c_[X.values, y.values]
+e = np.concatenate([y, y])
 
-a = np.mean([1, 2]); b = np.mean(X.values, axis=0); c = np.max(y); d = np.average([y, y], axis=0); e = np.median(X.values, axis=1)
+a = np.mean([1, 2])
+b = np.mean(X.values, axis=0)
+c = np.max(y)
+d = np.average([y, y], axis=0)
+e = np.median(X.values, axis=1)
 
-a = X.values; b = a[:, 0]; c = a[:10]; d = a[:, 1:3]; e = a.T; f = a.reshape(-1); g = y.values.reshape(-1, 1); h = a[0]; i = a[:, -1]
+a = X.values
+b = a[:, 0]
+c = a[:10]
+d = a[:, 1:3]
+e = a.T
+f = a.reshape(-1)
+g = y.values.reshape(-1, 1)
+h = a[0]
+i = a[:, -1]
 
-a = np.repeat(0.5, len(test)); b = np.tile([1, 2], 3); c = np.argsort(y.values); d = np.unique(y); e = np.ravel(y); f = np.isnan(X.values).any()
+a = np.repeat(0.5, len(test))
+b = np.tile([1, 2], 3)
+c = np.argsort(y.values)
+d = np.unique(y)
+e = np.ravel(y)
+f = np.isnan(X.values).any()
 
-a = y.values; b = a[:, None]; c = a[None, :]; d = a[::2]; e = a[a > 0]; f = a.astype(float); g = a.tolist(); h = a.mean()
+a = y.values
+b = a[:, None]
+c = a[None, :]
+d = a[::2]
+e = a[a > 0]
+f = a.astype(float)
+g = a.tolist()
+h = a.mean()
 
-a = np.random.rand(3); b = np.random.RandomState(0).normal(size=4); rng = np.random.default_rng(0); c = rng.random(4); np.random.seed(0)
+a = np.random.rand(3)
+b = np.random.RandomState(0).normal(size=4)
+rng = np.random.default_rng(0)
+c = rng.random(4)
+np.random.seed(0)
 
-a = X.values @ np.ones(5); b = X.values.dot(np.ones((5, 2))); c = np.linalg.norm(X.values); d = np.asarray(X, dtype=float); e = np.array([[1, 2], [3, 4]])
+a = X.values @ np.ones(5)
+b = X.values.dot(np.ones((5, 2)))
+c = np.linalg.norm(X.values)
+d = np.asarray(X, dtype=float)
+e = np.array([[1, 2], [3, 4]])
 
-a = np.nan_to_num(train["age"]); b = np.isfinite(X.values).all(); c = np.argmax(np.ones((5, 3)), axis=1); d = np.bincount(y); e = np.digitize(X["p0"], [1, 2])
+a = np.nan_to_num(train["age"])
+b = np.isfinite(X.values).all()
+c = np.argmax(np.ones((5, 3)), axis=1)
+d = np.bincount(y)
+e = np.digitize(X["p0"], [1, 2])
 
-order = np.arange(len(train)); cut = int(0.8 * len(train)); a, b = order[:cut], order[cut:]; c = X.iloc[a]; d = y.iloc[b]; e = X.values[a]
+order = np.arange(len(train))
+cut = int(0.8 * len(train))
+a, b = order[:cut], order[cut:]
+c = X.iloc[a]
+d = y.iloc[b]
+e = X.values[a]
 
-a = np.outer(np.ones(3), np.ones(4)); b = np.abs(-y); c = np.maximum(y, 0); d = np.power(X, 2); e = np.exp(-X.values)
+a = np.outer(np.ones(3), np.ones(4))
+b = np.abs(-y)
+c = np.maximum(y, 0)
+d = np.power(X, 2)
+e = np.exp(-X.values)
 
-a = X.values - X.values.mean(axis=0); b = a / (a.std(axis=0) + 1e-9); c = b ** 2; d = b.sum(); e = -b; f = ~(y == 1); g = (y == 1) & (X["p0"] > 1)
+a = X.values - X.values.mean(axis=0)
+b = a / (a.std(axis=0) + 1e-9)
+c = b ** 2
+d = b.sum()
+e = -b
+f = ~(y == 1)
+g = (y == 1) & (X["p0"] > 1)
 
-a = np.stack([y.values, y.values]); b = a.mean(axis=0); c = np.quantile(X.values, 0.5); d = np.percentile(y, 10); e = np.squeeze(y.values); f = np.linalg.inv(np.eye(2))
+a = np.stack([y.values, y.values])
+b = a.mean(axis=0)
+c = np.quantile(X.values, 0.5)
+d = np.percentile(y, 10)
+e = np.squeeze(y.values)
+f = np.linalg.inv(np.eye(2))
 """,
     "language": """
-a = [1, 2] + [3]; b = a[0]; c = a[-1]; d = a[1:]; e = len(a); f = a * 2; g = 2 in a; h = sorted(a); a.append(4); a.extend([5, 6]); i = sum([1, 2]); j = max(a)
+a = [1, 2] + [3]
+b = a[0]
+c = a[-1]
+d = a[1:]
+e = len(a)
+f = a * 2
+g = 2 in a
+h = sorted(a)
+a.append(4)
+a.extend([5, 6])
+i = sum([1, 2])
+j = max(a)
 
-a = {"x": 1}; a["y"] = 2; b = a.get("z", 3); c = list(a.keys()); d = list(a.values()); e = dict(u=1); f = "x" in a; g = {**a}; h = len(a); i = list(a)
+a = {"x": 1}
+a["y"] = 2
+b = a.get("z", 3)
+c = list(a.keys())
+d = list(a.values())
+e = dict(u=1)
+f = "x" in a
+g = {**a}
+h = len(a)
+i = list(a)
 for k, v in a.items():
     j = k
 
-a = "abc".upper(); b = f"{a}-{len(train)}"; c = "a,b".split(","); d = "x" + "y"; e = "abc".replace("a", "b"); f = ",".join(["p", "q"]); g = "{}".format(3); h = "a" in "abc"
+a = "abc".upper()
+b = f"{a}-{len(train)}"
+c = "a,b".split(",")
+d = "x" + "y"
+e = "abc".replace("a", "b")
+f = ",".join(["p", "q"])
+g = "{}".format(3)
+h = "a" in "abc"
 
 def f(a, b=2, *rest, c=3, **more):
     return a + b + c
-x = f(1); y2 = f(1, b=4); z = f(1, 2, 3, c=5, d=6)
+x = f(1)
+y2 = f(1, b=4)
+z = f(1, 2, 3, c=5, d=6)
 
 class Box:
     size = 3
@@ -196,7 +399,8 @@ class Box:
     def grow(self, by=1):
         self.n += by
         return self
-box = Box(2).grow(); a = box.n
+box = Box(2).grow()
+a = box.n
 
 class Base:
     def hello(self):
@@ -242,11 +446,29 @@ with open("notes.txt", "w") as f:
     f.write("hello")
 json.dump({"a": 1}, open("a.json", "w"))
 
-a = [i * 2 for i in range(5)]; b = {c: train[c].nunique() for c in train.columns}; c = {1, 2}; d = sum(v for v in a); e = [n for n in numeric if n != "age"]; f = [(i, j) for i, j in zip([1, 2], [3, 4])]
+a = [i * 2 for i in range(5)]
+b = {c: train[c].nunique() for c in train.columns}
+c = {1, 2}
+d = sum(v for v in a)
+e = [n for n in numeric if n != "age"]
+f = [(i, j) for i, j in zip([1, 2], [3, 4])]
 
-a, *b = [1, 2, 3]; (c, d), e = (1, 2), 3; f = g = 4; h: int = 5
+a, *b = [1, 2, 3]
+(c, d), e = (1, 2), 3
+f = g = 4
+h: int = 5
 
-a = 1 if len(train) > 10 else 2; b = not a; c = a and 3; d = None or 4; e = a is None; f = 1 < 2 < 3; g = a != 1; h = -a; i = 7 // 2; j = 7 % 4; k = 2 ** 5
+a = 1 if len(train) > 10 else 2
+b = not a
+c = a and 3
+d = None or 4
+e = a is None
+f = 1 < 2 < 3
+g = a != 1
+h = -a
+i = 7 // 2
+j = 7 % 4
+k = 2 ** 5
 
 def grade(model, X, y):
     def inner():
@@ -261,15 +483,44 @@ counter = 0
 def tick():
     global counter
     counter += 1
-tick(); tick()
+tick()
+tick()
 
-a = [x for x in range(3)]; b = list(enumerate(["u", "v"])); c = list(range(2, 8, 2)); d = tuple(a); e = set(a); f = list(reversed(a)); g = any(a); h = all(a); i = min(3, 4); j = abs(-3); k = round(2.5); l = isinstance(3, int)
+a = [x for x in range(3)]
+b = list(enumerate(["u", "v"]))
+c = list(range(2, 8, 2))
+d = tuple(a)
+e = set(a)
+f = list(reversed(a))
+g = any(a)
+h = all(a)
+i = min(3, 4)
+j = abs(-3)
+k = round(2.5)
+l = isinstance(3, int)
 
-base = pathlib.Path(os.environ["DATA_DIR"]); a = pd.read_csv(base / "test.csv"); b = (base / "train.csv").exists(); c = pathlib.Path("out.csv").name; d = base.joinpath("train.csv"); e = str(base)
+base = pathlib.Path(os.environ["DATA_DIR"])
+a = pd.read_csv(base / "test.csv")
+b = (base / "train.csv").exists()
+c = pathlib.Path("out.csv").name
+d = base.joinpath("train.csv")
+e = str(base)
 
-a = os.environ.get("NOTHING", "x"); b = os.getenv("DATA_DIR"); c = os.path.exists("nothing"); d = os.environ.get("SUBMISSION_PATH"); e = os.path.dirname(d)
+a = os.environ.get("NOTHING", "x")
+b = os.getenv("DATA_DIR")
+c = os.path.exists("nothing")
+d = os.environ.get("SUBMISSION_PATH")
+e = os.path.dirname(d)
 
-start = time.time(); a = math.sqrt(4); b = math.log(len(train)); logging.basicConfig(); random.seed(0); c = collections.Counter([1, 1]); d = datetime.date(2020, 1, 1); e = re.sub("a", "b", "abc"); print("took", time.time() - start)
+start = time.time()
+a = math.sqrt(4)
+b = math.log(len(train))
+logging.basicConfig()
+random.seed(0)
+c = collections.Counter([1, 1])
+d = datetime.date(2020, 1, 1)
+e = re.sub("a", "b", "abc")
+print("took", time.time() - start)
 
 if __name__ == "__main__":
     a = 1
@@ -286,7 +537,10 @@ def main():
 a = main()
 
 params = {"max_depth": 3, "random_state": 0}
-model = DecisionTreeClassifier(**params); a = [X, y]; model.fit(*a); b = (n := 3)
+model = DecisionTreeClassifier(**params)
+a = [X, y]
+model.fit(*a)
+b = (n := 3)
 
 @functools.lru_cache
 def square(v):
@@ -294,59 +548,128 @@ def square(v):
 a = square(3)
 """,
     "models": """
-model = RandomForestClassifier(n_estimators=5, random_state=0).fit(X, y); p = model.predict_proba(X_test)[:, 1]; q = model.predict(X_test); r = model.score(X, y); s = model.feature_importances_; t = model.classes_
+model = RandomForestClassifier(n_estimators=5, random_state=0).fit(X, y)
+p = model.predict_proba(X_test)[:, 1]
+q = model.predict(X_test)
+r = model.score(X, y)
+s = model.feature_importances_
+t = model.classes_
 
-model = LogisticRegression(max_iter=50); model.fit(X, y); p = model.predict_proba(X_test); q = model.decision_function(X_test); c = model.coef_
+model = LogisticRegression(max_iter=50)
+model.fit(X, y)
+p = model.predict_proba(X_test)
+q = model.decision_function(X_test)
+c = model.coef_
 
-a, b, c, d = train_test_split(X, y, test_size=0.25, random_state=0, stratify=y); model = DecisionTreeClassifier().fit(a, c); s = accuracy_score(d, model.predict(b)); u = roc_auc_score(d, model.predict_proba(b)[:, 1])
+a, b, c, d = train_test_split(X, y, test_size=0.25, random_state=0, stratify=y)
+model = DecisionTreeClassifier().fit(a, c)
+s = accuracy_score(d, model.predict(b))
+u = roc_auc_score(d, model.predict_proba(b)[:, 1])
 
-s = cross_val_score(GaussianNB(), X, y, cv=3, scoring="roc_auc"); m = s.mean(); p = cross_val_predict(GaussianNB(), X, y, cv=3, method="predict_proba"); r = cross_validate(GaussianNB(), X, y, cv=3)
+s = cross_val_score(GaussianNB(), X, y, cv=3, scoring="roc_auc")
+m = s.mean()
+p = cross_val_predict(GaussianNB(), X, y, cv=3, method="predict_proba")
+r = cross_validate(GaussianNB(), X, y, cv=3)
 
-oof = np.zeros(len(X)); pred = np.zeros(len(X_test))
+oof = np.zeros(len(X))
+pred = np.zeros(len(X_test))
 for fold, (i, j) in enumerate(StratifiedKFold(n_splits=3, shuffle=True, random_state=0).split(X, y)):
     model = DecisionTreeClassifier(max_depth=3).fit(X.iloc[i], y.iloc[i])
     oof[j] = model.predict_proba(X.iloc[j])[:, 1]
     pred += model.predict_proba(X_test)[:, 1] / 3
 
-search = GridSearchCV(DecisionTreeClassifier(), {"max_depth": [2, 3]}, cv=3).fit(X, y); a = search.best_params_; b = search.best_score_; c = search.best_estimator_; p = search.predict_proba(X_test)[:, 1]
+search = GridSearchCV(DecisionTreeClassifier(), {"max_depth": [2, 3]}, cv=3).fit(X, y)
+a = search.best_params_
+b = search.best_score_
+c = search.best_estimator_
+p = search.predict_proba(X_test)[:, 1]
 
-search = RandomizedSearchCV(DecisionTreeClassifier(), {"max_depth": [2, 3, 4]}, n_iter=2, cv=3, random_state=0); search.fit(X, y); p = search.predict(X_test)
+search = RandomizedSearchCV(DecisionTreeClassifier(), {"max_depth": [2, 3, 4]}, n_iter=2, cv=3, random_state=0)
+search.fit(X, y)
+p = search.predict(X_test)
 
-pre = ColumnTransformer([("num", make_pipeline(SimpleImputer(), StandardScaler()), numeric), ("cat", OneHotEncoder(handle_unknown="ignore"), ["town"])]); Z = pre.fit_transform(train); W = pre.transform(test)
+pre = ColumnTransformer([("num", make_pipeline(SimpleImputer(), StandardScaler()), numeric),
+    ("cat", OneHotEncoder(handle_unknown="ignore"), ["town"])])
+Z = pre.fit_transform(train)
+W = pre.transform(test)
 
-pipe = Pipeline([("pre", make_column_transformer((StandardScaler(), numeric), remainder="drop")), ("imp", SimpleImputer()), ("clf", LogisticRegression())]); pipe.fit(train, y); p = pipe.predict_proba(test)[:, 1]; s = pipe.named_steps["clf"]
+pipe = Pipeline([("pre", make_column_transformer((StandardScaler(), numeric), remainder="drop")),
+    ("imp", SimpleImputer()), ("clf", LogisticRegression())])
+pipe.fit(train, y)
+p = pipe.predict_proba(test)[:, 1]
+s = pipe.named_steps["clf"]
 
-pipe = make_pipeline(StandardScaler(), PCA(n_components=2), KNeighborsClassifier(3)).fit(X, y); p = pipe.predict_proba(X_test)[:, 1]
+pipe = make_pipeline(StandardScaler(), PCA(n_components=2), KNeighborsClassifier(3)).fit(X, y)
+p = pipe.predict_proba(X_test)[:, 1]
 
-pre = make_union(StandardScaler(), MinMaxScaler()); Z = pre.fit_transform(X); W = FeatureUnion([("a", PCA(2)), ("b", SelectKBest(f_classif, k=1))]).fit_transform(X, y)
+pre = make_union(StandardScaler(), MinMaxScaler())
+Z = pre.fit_transform(X)
+W = FeatureUnion([("a", PCA(2)), ("b", SelectKBest(f_classif, k=1))]).fit_transform(X, y)
 
-vote = VotingClassifier([("a", GaussianNB()), ("b", LogisticRegression())], voting="soft").fit(X, y); p = vote.predict_proba(X_test)[:, 1]
+vote = VotingClassifier([("a", GaussianNB()), ("b", LogisticRegression())], voting="soft").fit(X, y)
+p = vote.predict_proba(X_test)[:, 1]
 
-stack = StackingClassifier([("a", GaussianNB()), ("b", DecisionTreeClassifier())], final_estimator=LogisticRegression(), cv=2).fit(X, y); p = stack.predict_proba(X_test)[:, 1]
+stack = StackingClassifier([("a", GaussianNB()), ("b", DecisionTreeClassifier())],
+    final_estimator=LogisticRegression(), cv=2).fit(X, y)
+p = stack.predict_proba(X_test)[:, 1]
 
-model = CalibratedClassifierCV(GaussianNB(), cv=2).fit(X, y); p = model.predict_proba(X_test)[:, 1]; q = OneVsRestClassifier(LinearSVC()).fit(X, y).predict(X_test)
+model = CalibratedClassifierCV(GaussianNB(), cv=2).fit(X, y)
+p = model.predict_proba(X_test)[:, 1]
+q = OneVsRestClassifier(LinearSVC()).fit(X, y).predict(X_test)
 
-model = BaggingClassifier(DecisionTreeClassifier(), n_estimators=3).fit(X, y); p = model.predict_proba(X_test)[:, 1]; m = AdaBoostClassifier(n_estimators=3).fit(X, y).predict(X_test)
+model = BaggingClassifier(DecisionTreeClassifier(), n_estimators=3).fit(X, y)
+p = model.predict_proba(X_test)[:, 1]
+m = AdaBoostClassifier(n_estimators=3).fit(X, y).predict(X_test)
 
-model = HistGradientBoostingClassifier(max_iter=5).fit(train[numeric], y); p = model.predict_proba(test[numeric])[:, 1]; q = GradientBoostingClassifier(n_estimators=3, subsample=0.5).fit(X, y).predict(X_test)
+model = HistGradientBoostingClassifier(max_iter=5).fit(train[numeric], y)
+p = model.predict_proba(test[numeric])[:, 1]
+q = GradientBoostingClassifier(n_estimators=3, subsample=0.5).fit(X, y).predict(X_test)
 
-model = SVC(probability=True).fit(X[:100], y[:100]); p = model.predict_proba(X_test)[:, 1]; q = LinearSVC().fit(X, y).decision_function(X_test)
+model = SVC(probability=True).fit(X[:100], y[:100])
+p = model.predict_proba(X_test)[:, 1]
+q = LinearSVC().fit(X, y).decision_function(X_test)
 
-model = MLPClassifier((4,), max_iter=3).fit(X, y); p = model.predict_proba(X_test)[:, 1]; q = SGDClassifier(loss="log_loss").fit(X, y).predict_proba(X_test)
+model = MLPClassifier((4,), max_iter=3).fit(X, y)
+p = model.predict_proba(X_test)[:, 1]
+q = SGDClassifier(loss="log_loss").fit(X, y).predict_proba(X_test)
 
-enc = LabelEncoder(); a = enc.fit_transform(train["risk"]); b = enc.classes_; c = enc.inverse_transform(a); d = LabelBinarizer().fit_transform(train["risk"])
+enc = LabelEncoder()
+a = enc.fit_transform(train["risk"])
+b = enc.classes_
+c = enc.inverse_transform(a)
+d = LabelBinarizer().fit_transform(train["risk"])
 
-Z = OrdinalEncoder().fit_transform(train[["town"]]); W = KBinsDiscretizer(3, encode="ordinal").fit_transform(X); V = PolynomialFeatures(2, include_bias=False).fit_transform(X); U = QuantileTransformer(n_quantiles=10).fit_transform(X)
+Z = OrdinalEncoder().fit_transform(train[["town"]])
+W = KBinsDiscretizer(3, encode="ordinal").fit_transform(X)
+V = PolynomialFeatures(2, include_bias=False).fit_transform(X)
+U = QuantileTransformer(n_quantiles=10).fit_transform(X)
 
-Z = KNNImputer().fit_transform(train[numeric]); W = SimpleImputer(strategy="most_frequent").fit_transform(train[["town", "note"]]); V = RobustScaler().fit_transform(X); U = PowerTransformer().fit_transform(X); T = Normalizer().fit_transform(X)
+Z = KNNImputer().fit_transform(train[numeric])
+W = SimpleImputer(strategy="most_frequent").fit_transform(train[["town", "note"]])
+V = RobustScaler().fit_transform(X)
+U = PowerTransformer().fit_transform(X)
+T = Normalizer().fit_transform(X)
 
-Z = OneHotEncoder(sparse_output=False, handle_unknown="ignore").fit(train[["town"]]).transform(test[["town"]]); W = FunctionTransformer(np.log1p).fit_transform(X.clip(0)); V = SplineTransformer(n_knots=4).fit_transform(X)
+Z = OneHotEncoder(sparse_output=False, handle_unknown="ignore").fit(train[["town"]]).transform(test[["town"]])
+W = FunctionTransformer(np.log1p).fit_transform(X.clip(0))
+V = SplineTransformer(n_knots=4).fit_transform(X)
 
-model = DummyClassifier(strategy="prior").fit(X, y); p = model.predict_proba(X_test)[:, 1]; q = LinearDiscriminantAnalysis().fit(X, y).predict_proba(X_test); r = RidgeClassifier().fit(X, y).predict(X_test); s = BernoulliNB().fit(X, y).predict(X_test)
+model = DummyClassifier(strategy="prior").fit(X, y)
+p = model.predict_proba(X_test)[:, 1]
+q = LinearDiscriminantAnalysis().fit(X, y).predict_proba(X_test)
+r = RidgeClassifier().fit(X, y).predict(X_test)
+s = BernoulliNB().fit(X, y).predict(X_test)
 
-model = TransformedTargetRegressor(LinearRegression(), func=np.log1p, inverse_func=np.expm1).fit(X, X["p0"]); p = model.predict(X_test); q = Ridge().fit(X, y).predict(X_test).clip(0, 1); r = RandomForestRegressor(3).fit(X, y).predict(X_test)
+model = TransformedTargetRegressor(LinearRegression(), func=np.log1p, inverse_func=np.expm1).fit(X, X["p0"])
+p = model.predict(X_test)
+q = Ridge().fit(X, y).predict(X_test).clip(0, 1)
+r = RandomForestRegressor(3).fit(X, y).predict(X_test)
 
-model = clone(LogisticRegression()).set_params(C=0.5).fit(X, y); a = model.get_params(); i = permutation_importance(model, X, y, n_repeats=1); c = confusion_matrix(y, model.predict(X)); l = log_loss(y, model.predict_proba(X))
+model = clone(LogisticRegression()).set_params(C=0.5).fit(X, y)
+a = model.get_params()
+i = permutation_importance(model, X, y, n_repeats=1)
+c = confusion_matrix(y, model.predict(X))
+l = log_loss(y, model.predict_proba(X))
 
 class Ratio(BaseEstimator, TransformerMixin):
     def fit(self, X, y=None):
@@ -363,9 +686,15 @@ for i, j in GroupKFold(3).split(X, y, groups=train["town"]):
 models = {"nb": GaussianNB(), "tree": DecisionTreeClassifier(max_depth=2)}
 p = np.mean([m.fit(X, y).predict_proba(X_test)[:, 1] for m in models.values()], axis=0)
 
-scaler = StandardScaler().fit(X); Z = pd.DataFrame(scaler.transform(X), columns=X.columns, index=X.index); W = pd.DataFrame(scaler.transform(X_test), columns=numeric); m = LogisticRegression().fit(Z, y).predict(W)
+scaler = StandardScaler().fit(X)
+Z = pd.DataFrame(scaler.transform(X), columns=X.columns, index=X.index)
+W = pd.DataFrame(scaler.transform(X_test), columns=numeric)
+m = LogisticRegression().fit(Z, y).predict(W)
 
-nn = NearestNeighbors(n_neighbors=3).fit(X); d, i = nn.kneighbors(X_test); Z = TargetEncoder().fit_transform(train[["town"]], y); h = HashingVectorizer(n_features=16).transform(train["note"].fillna(""))
+nn = NearestNeighbors(n_neighbors=3).fit(X)
+d, i = nn.kneighbors(X_test)
+Z = TargetEncoder().fit_transform(train[["town"]], y)
+h = HashingVectorizer(n_features=16).transform(train["note"].fillna(""))
 """,
 }
 # Here more is believed than can be known: what a vocabulary holds, what a condition on each column comes to.
@@ -374,18 +703,33 @@ for c in train.columns:
     if train[c].dtype == object or str(train[c].dtype) in ("string", "str"):
         train[c] = train[c].fillna("none").astype("category").cat.codes
 
-vec = TfidfVectorizer(max_features=20); Z = vec.fit_transform(train["note"].fillna("")); W = vec.transform(test["note"].fillna("")); p = LogisticRegression().fit(Z, y).predict_proba(W)[:, 1]
+vec = TfidfVectorizer(max_features=20)
+Z = vec.fit_transform(train["note"].fillna(""))
+W = vec.transform(test["note"].fillna(""))
+p = LogisticRegression().fit(Z, y).predict_proba(W)[:, 1]
 
-Z = CountVectorizer(ngram_range=(1, 2)).fit_transform(train["note"].fillna("")); a = Z.shape[0]; b = TruncatedSVD(n_components=3).fit_transform(Z); c = MultinomialNB().fit(Z, y); d = Z.toarray()
+Z = CountVectorizer(ngram_range=(1, 2)).fit_transform(train["note"].fillna(""))
+a = Z.shape[0]
+b = TruncatedSVD(n_components=3).fit_transform(Z)
+c = MultinomialNB().fit(Z, y)
+d = Z.toarray()
 
-pre = ColumnTransformer([("text", TfidfVectorizer(), "note"), ("rest", "passthrough", numeric)]); Z = pre.fit_transform(train.fillna({"note": "", "age": 0}))
+pre = ColumnTransformer([("text", TfidfVectorizer(), "note"), ("rest", "passthrough", numeric)])
+Z = pre.fit_transform(train.fillna({"note": "", "age": 0}))
 
-Z = SelectFromModel(DecisionTreeClassifier()).fit(X, y).transform(X); W = RFE(LogisticRegression(), n_features_to_select=2).fit_transform(X, y); V = VarianceThreshold().fit_transform(X); U = SelectPercentile(percentile=50).fit_transform(X, y)
+Z = SelectFromModel(DecisionTreeClassifier()).fit(X, y).transform(X)
+W = RFE(LogisticRegression(), n_features_to_select=2).fit_transform(X, y)
+V = VarianceThreshold().fit_transform(X)
+U = SelectPercentile(percentile=50).fit_transform(X, y)
 
-pre = ColumnTransformer([("n", StandardScaler(), make_column_selector(dtype_include=np.number))], remainder="drop"); Z = pre.fit_transform(train.drop(columns="risk"))
+pre = ColumnTransformer([("n", StandardScaler(), make_column_selector(dtype_include=np.number))], remainder="drop")
+Z = pre.fit_transform(train.drop(columns="risk"))
 
 f = lambda v, w=1: v + w
-a = f(1); b = list(map(f, [1, 2])); c = sorted(["b", "a"], key=lambda s: s); d = list(filter(None, [0, 1]))
+a = f(1)
+b = list(map(f, [1, 2]))
+c = sorted(["b", "a"], key=lambda s: s)
+d = list(filter(None, [0, 1]))
 """
 FAILS = {
     "names": """
@@ -610,7 +954,8 @@ LogisticRegression().fit(X["age"], y)
 
 LogisticRegression().predict(X_test)
 
-model = LogisticRegression().fit(X, y); model.predict(X_test[["age", "income"]])
+model = LogisticRegression().fit(X, y)
+model.predict(X_test[["age", "income"]])
 
 LogisticRegression().fit(X, y).predict_proba(X_test)[:, 2]
 
@@ -681,11 +1026,18 @@ pd.DataFrame({"row_id": test["row_id"], "risk": 0.5}).to_csv(os.environ["SUBMISS
 
 test[["row_id"]].assign(risk=0.1).to_csv("submission.csv", index=False)
 
-sub = pd.read_csv(os.environ["DATA_DIR"] + "/sample_submission.csv"); sub["risk"] = np.linspace(0, 1, len(sub)); sub.to_csv(os.environ["SUBMISSION_PATH"], index=False)
+sub = pd.read_csv(os.environ["DATA_DIR"] + "/sample_submission.csv")
+sub["risk"] = np.linspace(0, 1, len(sub))
+sub.to_csv(os.environ["SUBMISSION_PATH"], index=False)
 
-sub = pd.DataFrame(); sub["row_id"] = test["row_id"]; sub["risk"] = 0.3; sub.to_csv("submission.csv", index=False)
+sub = pd.DataFrame()
+sub["row_id"] = test["row_id"]
+sub["risk"] = 0.3
+sub.to_csv("submission.csv", index=False)
 
-out = test[["row_id"]].copy(); out.loc[:, "risk"] = 1.0; out.to_csv(pathlib.Path("submission.csv"), index=False)
+out = test[["row_id"]].copy()
+out.loc[:, "risk"] = 1.0
+out.to_csv(pathlib.Path("submission.csv"), index=False)
 
 with open(os.environ["SUBMISSION_PATH"], "w", newline="") as f:
     w = csv.writer(f)
@@ -718,7 +1070,8 @@ pd.DataFrame({"row_id": test["row_id"], "risk": 0.5}).to_csv(os.environ["SUBMISS
 
 pd.DataFrame({"row_id": test["row_id"], "risk": 0.5}).to_csv("answers.csv", index=False)
 
-pred = LogisticRegression().fit(X, y).predict_proba(X_test)[:, 1]; np.savetxt("pred.txt", pred)
+pred = LogisticRegression().fit(X, y).predict_proba(X_test)[:, 1]
+np.savetxt("pred.txt", pred)
 """
 
 
@@ -728,7 +1081,9 @@ def programs(text: str) -> list[str]:
 
 def _frame(rows: int, seed: int, first: int) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
-    words = np.array("I was here and we were glad of a good loan which bank paid late".split())
+    words = np.array(
+        ["here", "glad", "good", "loan", "bank", "paid", "late", "money", "house", "which", "were", "over"]
+    )
     days = pd.Timestamp("2020-01-01") + pd.to_timedelta(np.sort(rng.integers(0, 400, rows)), unit="D")
     frame = pd.DataFrame(
         {
