@@ -221,16 +221,31 @@ class _Part(NamedTuple):
     magnitudes: np.ndarray
 
 
+def _walk(statement: ast.stmt) -> list[ast.AST]:
+    """The nodes of a statement as :func:`ast.walk` orders them, without contexts and operators."""
+    nodes: list[ast.AST] = [statement]
+    for node in nodes:
+        for field in node._fields:
+            value = getattr(node, field, None)
+            if value.__class__ is list:
+                nodes += [item for item in value if isinstance(item, ast.AST)]
+            elif field not in ("ctx", "op") and isinstance(value, ast.AST):
+                nodes.append(value)
+    return nodes
+
+
 def _read_part(statements: tuple[ast.stmt, ...]) -> _Part:
-    nodes = [node for statement in statements for node in ast.walk(statement)]
+    nodes = [node for statement in statements for node in _walk(statement)]
     tokens: set[str] = set()
     places: list[int] = []
     magnitudes: list[float] = []
     for node in nodes:
-        tokens.update(_tokens(node))
-        for name, value in _numbers(node):
-            places.append(_slot(name, _MAGNITUDES))
-            magnitudes.append(max(-10.0, min(10.0, _log(value))))
+        if type(node) in _SAYING:
+            tokens.update(_tokens(node))
+        if isinstance(node, ast.Call):
+            for name, value in _numbers(node):
+                places.append(_slot(name, _MAGNITUDES))
+                magnitudes.append(max(-10.0, min(10.0, _log(value))))
     kinds = Counter(map(type, nodes))
     counts = [sum(kinds[kind] for kind in counted) for counted in _COUNTED.values()]
     counts.append(sum(isinstance(node, ast.Attribute) and node.attr.startswith("fit") for node in nodes))
@@ -299,8 +314,14 @@ def _arguments(call: ast.Call) -> list[str]:
     return [] if _label(call.func) == "pop" else [_label(argument) for argument in call.args]
 
 
+_SAYING = frozenset({
+    ast.Call, ast.Import, ast.ImportFrom, ast.Assign, ast.Attribute, ast.Name, ast.Subscript, ast.BinOp, ast.BoolOp,
+    ast.UnaryOp, ast.Compare, ast.For, ast.comprehension, ast.Raise, ast.ExceptHandler,
+})  # fmt: skip
+
+
 def _tokens(node: ast.AST) -> Iterator[str]:
-    """What a node says, as text to be hashed."""
+    """What a node of one of these kinds says, as text to be hashed."""
     if isinstance(node, ast.Call):
         call = _label(node.func)
         yield f"call {call}"
@@ -340,13 +361,11 @@ def _tokens(node: ast.AST) -> Iterator[str]:
         yield f"{type(node).__name__} {_label(node.exc if isinstance(node, ast.Raise) else node.type)}"
 
 
-def _numbers(node: ast.AST) -> Iterator[tuple[str, float]]:
+def _numbers(call: ast.Call) -> Iterator[tuple[str, float]]:
     """(argument, value) of each numeric argument of a call."""
-    if not isinstance(node, ast.Call):
-        return
-    call = _label(node.func)
-    named = [(f"{call} {keyword.arg}", keyword.value) for keyword in node.keywords]
-    for name, value in [*((f"{call} {i}", argument) for i, argument in enumerate(node.args)), *named]:
+    label = _label(call.func)
+    named = [(f"{label} {keyword.arg}", keyword.value) for keyword in call.keywords]
+    for name, value in [*((f"{label} {i}", argument) for i, argument in enumerate(call.args)), *named]:
         for element in value.elts if isinstance(value, (ast.Tuple, ast.List)) else (value,):
             if isinstance(element, ast.Constant) and isinstance(element.value, (int, float)):
                 yield name, _as_float(element.value)

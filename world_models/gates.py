@@ -13,6 +13,7 @@ import warnings
 from functools import lru_cache
 
 from world_models.outcomes import Outcome, Source, Status, Submission, ladder_score, render_feedback
+from world_models.syntax import REMEMBERED_CHARS, parts_of
 
 __all__ = ["FINAL", "exact_outcome", "extract_code", "has_block", "is_final"]
 
@@ -22,6 +23,7 @@ _PYTHON = re.compile(r"[{.]*(?:i?python|py)[\d.]*\}?")
 _LINE_CHARS = 200
 _COMPILED_APART = 100_000  # characters
 _NO_CODE = "NoCode: the reply holds no Python code"
+_REFUSALS = (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError)
 _compiling = threading.Lock()  # the warnings filters, set aside while compiling, belong to the whole process
 if hasattr(os, "register_at_fork"):  # a child must not inherit it as held by a thread that it does not have
     os.register_at_fork(
@@ -147,6 +149,25 @@ def _compile_apart(code: str) -> str | None:
     return "\n".join(line[:_LINE_CHARS] for line in lines[said[0] :])
 
 
+@lru_cache(maxsize=8192)
+def _compiles(part: str) -> bool:
+    try:
+        compile(part, "solution.py", "exec", dont_inherit=True)
+    except _REFUSALS:
+        return False
+    return True
+
+
+def _compiles_in_parts(code: str) -> bool:
+    """Whether all statements compile one by one, which most of a new solution's have done before.
+
+    Then all of them together do too: only ``global`` and imports from ``__future__`` depend on what comes before.
+    """
+    parts = parts_of(code)
+    alone = len(parts) == 1 or any(len(part) > REMEMBERED_CHARS for part in parts)
+    return not (alone or "global" in code or "__future__" in code) and all(map(_compiles, parts))
+
+
 @lru_cache(maxsize=4096)
 def _compile_error(code: str) -> str | None:
     """What the interpreter prints when it refuses to compile the code, ``None`` when it accepts it."""
@@ -155,8 +176,9 @@ def _compile_error(code: str) -> str | None:
     try:
         with _compiling, warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            compile(code, "solution.py", "exec", dont_inherit=True)
-    except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
+            if not _compiles_in_parts(code):
+                compile(code, "solution.py", "exec", dont_inherit=True)
+    except _REFUSALS as error:
         lines = "".join(traceback.format_exception_only(error)).rstrip().split("\n")
         text = "\n".join(line if len(line) <= _LINE_CHARS else f"{line[:_LINE_CHARS]}…" for line in lines)
         return text.encode("utf-8", "replace").decode("utf-8")

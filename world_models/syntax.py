@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from functools import lru_cache
 
 __all__ = ["REMEMBERED_CHARS", "parts_of", "statements_of"]
@@ -21,7 +22,9 @@ def parts_of(code: str) -> list[str]:
     begun = 0
     place = 0
     decorated = False
-    for line in code.splitlines(keepends=True):
+    for line in re.findall(
+        r"[^\n]*\n|[^\n]+", code
+    ):  # of the characters that splitlines() takes, others end no statement
         first = line[:1]
         begins = (first.isalpha() or first in "_@") and not line.startswith(_CONTINUED)
         if begins and not decorated and place > begun:
@@ -44,7 +47,7 @@ def _parse(code: str) -> tuple[ast.stmt, ...] | None:
 _parse_short = lru_cache(maxsize=8192)(_parse)
 
 
-@lru_cache(maxsize=64)  # one solution is looked at several times in a row
+@lru_cache(maxsize=1024)  # each of a batch is looked at several times
 def statements_of(code: str) -> list[tuple[str, tuple[ast.stmt, ...]]] | None:
     """(source, statements) of each part of a solution, ``None`` where it does not parse.
 

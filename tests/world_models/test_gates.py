@@ -84,6 +84,25 @@ def test_code_that_compiles_passes_without_a_warning() -> None:
         assert exact_outcome(Submission("t", "", "x = '\\d'\nassert (1, 'always')\n")) is None
 
 
+LINES = st.sampled_from(
+    ["x = 1", "global x", "def f():", "    return x", "return x", "    global x", "from __future__ import annotations",
+     "y = 2\x0cz = 3", "y = 2\rz = 3", "# note\x0cz = 3", "s = '''", "'''", "f(", ")", "x = \\", "else:", "if x:",
+     "@f", "\ufeffx = 1", "await f()", "for x in y: continue", "    break", "x: int = 3", ""]
+)  # fmt: skip
+
+
+@given(st.lists(LINES, max_size=10))
+def test_what_compiles_line_by_line_is_what_compiles_at_once(lines: list[str]) -> None:
+    code = "\n".join(["import os", *lines])
+    try:
+        compile(code, "solution.py", "exec", dont_inherit=True)
+    except SyntaxError as error:
+        outcome = exact_outcome(Submission("t", "", code))
+        assert outcome is not None and outcome.status is Status.SYNTAX_ERROR and str(error.msg) in outcome.feedback
+    else:
+        assert exact_outcome(Submission("t", "", code)) is None
+
+
 @pytest.mark.parametrize("mark", ["python", "Python3", "py3", "python3.11", "ipython", "{python}", "{.python}", "py"])
 def test_the_usual_marks_of_python_blocks_are_known(mark: str) -> None:
     assert extract_code(f"See:\n```{mark}\nx = 1\n```\n```text\nnothing\n```").strip() == "x = 1"
