@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -23,5 +25,18 @@ FACTS_HASH: str = hashlib.sha256(json.dumps([REHEARSAL_NAMES, CODE_FEATURES, TAS
 
 def solution_facts(submissions: Sequence[Submission]) -> np.ndarray:
     """Rehearsal on the task, then features of the code alone: float32 (B, :data:`SOLUTION_FACTS`)."""
-    rows = [np.concatenate([rehearse(one.code, one.task_text), code_features(one.code)]) for one in submissions]
+    with _collector_paused():
+        rows = [np.concatenate([rehearse(one.code, one.task_text), code_features(one.code)]) for one in submissions]
     return np.stack(rows)
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """New trees and values set the garbage collector off, which walks all remembered trees each time."""
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if running:
+            gc.enable()

@@ -236,19 +236,21 @@ def _walk(statement: ast.stmt) -> list[ast.AST]:
 
 def _read_part(statements: tuple[ast.stmt, ...]) -> _Part:
     nodes = [node for statement in statements for node in _walk(statement)]
+    fits = 0
     tokens: set[str] = set()
     places: list[int] = []
     magnitudes: list[float] = []
     for node in nodes:
         if type(node) in _SAYING:
             tokens.update(_tokens(node))
-        if isinstance(node, ast.Call):
+        if isinstance(node, ast.Attribute):
+            fits += node.attr.startswith("fit")
+        elif isinstance(node, ast.Call):
             for name, value in _numbers(node):
                 places.append(_slot(name, _MAGNITUDES))
                 magnitudes.append(max(-10.0, min(10.0, _log(value))))
     kinds = Counter(map(type, nodes))
-    counts = [sum(kinds[kind] for kind in counted) for counted in _COUNTED.values()]
-    counts.append(sum(isinstance(node, ast.Attribute) and node.attr.startswith("fit") for node in nodes))
+    counts = [*(sum(kinds[kind] for kind in counted) for counted in _COUNTED.values()), fits]
     return _Part(
         np.array(counts, np.int64),
         np.array([_slot(token, _HASHED) for token in tokens], np.int64),

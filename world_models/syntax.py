@@ -13,7 +13,8 @@ REMEMBERED_CHARS = 4000
 """Longer parts are parsed anew each time."""
 
 
-def parts_of(code: str) -> list[str]:
+@lru_cache(maxsize=1024)  # each of a batch is looked at several times
+def parts_of(code: str) -> tuple[str, ...]:
     """The code cut where a statement of the module begins; joined, the parts are the code again.
 
     A part that does not parse by itself shows that the cut was wrong; :func:`statements_of` then takes all as one.
@@ -33,8 +34,7 @@ def parts_of(code: str) -> list[str]:
         if begins:
             decorated = first == "@"
         place += len(line)
-    parts.append(code[begun:])
-    return parts
+    return (*parts, code[begun:])
 
 
 def _parse(code: str) -> tuple[ast.stmt, ...] | None:
@@ -47,7 +47,7 @@ def _parse(code: str) -> tuple[ast.stmt, ...] | None:
 _parse_short = lru_cache(maxsize=8192)(_parse)
 
 
-@lru_cache(maxsize=1024)  # each of a batch is looked at several times
+@lru_cache(maxsize=1024)
 def statements_of(code: str) -> list[tuple[str, tuple[ast.stmt, ...]]] | None:
     """(source, statements) of each part of a solution, ``None`` where it does not parse.
 

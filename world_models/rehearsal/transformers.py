@@ -28,9 +28,10 @@ if TYPE_CHECKING:
 __all__ = ["check_data", "check_features", "fit_transformer", "parts_of", "transform"]
 
 _TOLERANT = ("HistGradientBoosting", "DecisionTree", "RandomForest", "ExtraTrees", "Bagging", "Dummy")
-
-
 _TAKE_DENSE = ("HistGradientBoosting", "GaussianNB", "LinearDiscriminant", "QuadraticDiscriminant")
+
+_ANY = Column("any")
+_TAKE_ANYTHING = TAKE_TEXT | {"SimpleImputer", "KNNImputer"}
 
 
 def check_data(run: Interpreter, model: Model, data: Any) -> None:
@@ -181,7 +182,7 @@ def transform(run: Interpreter, model: Model, data: Any) -> Any:
         return Vector(Column(whole=True, unique=column.unique), rows, False)
     if isinstance(data, (Table, Matrix)):
         check_features(run, model, data)
-        if name not in TAKE_TEXT | {"SimpleImputer", "KNNImputer"}:
+        if name not in _TAKE_ANYTHING:
             check_data(run, model, data)
     if name in ("SimpleImputer", "KNNImputer"):
         return Matrix(Column(column.kind, False), rows, width)
@@ -247,12 +248,12 @@ def _chosen(run: Interpreter, data: Any, chosen: Any) -> Any:
     if isinstance(chosen, Const) and isinstance(chosen.value, str):
         if chosen.value not in data.columns and data.exact:
             raise Fault("ValueError")
-        return Vector(data.columns.get(chosen.value, Column("any")), data.rows)
+        return Vector(data.columns.get(chosen.value, _ANY), data.rows)
     if isinstance(chosen, Sequence) and all(isinstance(item, Const) for item in chosen.items):
         names = [item.value for item in chosen.items]
         if data.exact and any(name not in data.columns for name in names):
             raise Fault("ValueError")
-        return Table({name: data.columns.get(name, Column("any")) for name in names}, data.rows)
+        return Table({name: data.columns.get(name, _ANY) for name in names}, data.rows)
     return UNKNOWN
 
 
