@@ -6,6 +6,7 @@ import contextlib
 import json
 import logging
 import math
+import numbers
 import os
 import random
 import threading
@@ -50,6 +51,7 @@ _SYSTEM = (
 _RETRIED = {408, 409, 425, 429, 500, 502, 503, 504}
 _MAX_BYTES = 2**20
 _REMEMBERED = 16_384
+_UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
 _FAILED = 0.15  # score of a run that ends otherwise than was said, on the reward ladder between its failures
 
 
@@ -118,6 +120,8 @@ class EndpointModel(WorldModel):
         for argument, (value, least) in bounds.items():
             if not (math.isfinite(value) and value >= least):
                 raise ValueError(f"{argument} must be at least {least}, got {value}")
+            if argument not in ("temperature", "backoff_s") and not isinstance(value, numbers.Integral):
+                raise ValueError(f"{argument} must be an integer, got {value}")
         if not (math.isfinite(timeout_s) and timeout_s > 0):
             raise ValueError(f"timeout_s must be above 0, got {timeout_s}")
         _library()
@@ -241,9 +245,9 @@ class EndpointModel(WorldModel):
                 status, answer, wait = self._send(body)
             except _library().HTTPError as error:
                 status, answer, wait = 0, type(error).__name__, None
-            if status == 400 and self._structured and body.pop("response_format", None):
-                self._structured = False  # asked once more, in prose
+            if status == 400 and body.pop("response_format", None):  # asked once more, in prose
                 status, answer, wait = self._send_plain(body)
+                self._structured = self._structured and status != 200
             if status == 200:
                 return self._content(answer)
             if status and status not in _RETRIED:
@@ -281,7 +285,7 @@ class EndpointModel(WorldModel):
                 if time.monotonic() > deadline:  # the client's own limit is for each read
                     raise _library().ReadTimeout("the answer took too long")
             asked = response.headers.get("retry-after", "")
-            wait = float(asked) if asked.replace(".", "", 1).isdigit() else None
+            wait = float(asked) if asked.isascii() and asked.replace(".", "", 1).isdigit() else None
             return response.status_code, read.decode("utf-8", "replace"), wait
 
     def _content(self, text: str) -> str:
@@ -303,7 +307,7 @@ class EndpointModel(WorldModel):
             if message.get("refusal") or not isinstance(message.get("content"), str):
                 raise _Refused("the model refused")
             return message["content"]
-        except (ValueError, LookupError, TypeError, AttributeError) as error:
+        except _UNREADABLE as error:
             raise _Refused(f"the reply is no chat completion ({type(error).__name__})") from error
 
     def _warn(self, status: int) -> None:
@@ -340,7 +344,7 @@ def _read_answer(text: str) -> _Answer:
         told = json.loads(text[start : end + 1])
         status = told["status"]
         confidence, percentile, seconds = (_number(told, key) for key in ("confidence", "percentile", "seconds"))
-    except (ValueError, LookupError, TypeError) as error:
+    except _UNREADABLE as error:
         raise _Refused(f"the answer cannot be read ({type(error).__name__})") from error
     if status not in _ENDINGS or not 0 <= confidence <= 1 or not 0 <= percentile <= 1 or not 0 <= seconds < 1e6:
         raise _Refused("the answer says what cannot be")
@@ -350,6 +354,7 @@ def _read_answer(text: str) -> _Answer:
     detail = ""
     if ending is not Status.VALID and told.get("exception"):
         detail = f"{str(told['exception'])[:200]}: {str(told.get('message', ''))[:2000]}"
+        detail = detail.encode("utf-8", "replace").decode()  # JSON may carry halves of characters
     expected = confidence * score + (1 - confidence) * other
     return _Answer(ending, expected, confidence * (1 - confidence) * (score - other) ** 2, seconds, detail)
 

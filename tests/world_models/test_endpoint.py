@@ -159,13 +159,18 @@ def test_json_is_found_wherever_it_stands(start: Start, text: str) -> None:
         said(GOOD | {"confidence": float("nan")}),
         said(GOOD | {"confidence": "high"}),
         said(GOOD | {"seconds": -1}),
+        said(GOOD | {"seconds": 10**400}),
         said("[]"),
+        said('{"status": ' * 100_000 + "}"),
         said({"status": "VALID"}),
         said(GOOD, finish="length"),
         said(GOOD, refusal="I cannot help with that."),
         (200, {"choices": []}, {}),
         (200, [1, 2], {}),
         (200, b"<html>", {}),
+        (200, b"[" * 200_000, {}),
+        (200, said(GOOD)[1] | {"usage": {"prompt_tokens": float("inf")}}, {}),
+        (200, said(GOOD)[1] | {"usage": [1]}, {}),
         (200, b"x" * 3_000_000, {}),
         (200, {"choices": [{"message": {"content": None}}]}, {}),
         (401, {"error": "no such key"}, {}),
@@ -182,11 +187,11 @@ def test_what_is_no_answer_is_unknown_and_no_score(start: Start, answer: Answer)
     assert len(server.requests) == 2  # an unknown outcome is not remembered
 
 
-@pytest.mark.parametrize("fault", [500, 503, 429, None])
-def test_what_passes_is_tried_again(start: Start, fault: int | None) -> None:
+@pytest.mark.parametrize(("fault", "after"), [(500, "0"), (503, "\u00b2"), (429, "soon"), (None, "")])
+def test_what_passes_is_tried_again(start: Start, fault: int | None, after: str) -> None:
     def script(body: Any, number: int) -> Any:
         if number < 2:
-            return None if fault is None else (fault, {}, {"Retry-After": "0"})
+            return None if fault is None else (fault, {}, {"Retry-After": after})
         return said(GOOD)
 
     server, model = start(script)
@@ -219,6 +224,31 @@ def test_a_server_without_json_schema_is_asked_without(start: Start) -> None:
     server, model = start(script)
     assert ask(model).status is Status.VALID and ask(model, 1).status is Status.VALID
     assert ["response_format" in body for body in server.requests] == [True, False, False]
+
+
+def test_all_of_the_first_batch_are_asked_without_schema_where_there_is_none(start: Start) -> None:
+    together = threading.Barrier(4)
+
+    def script(body: Any, number: int) -> Any:
+        if "response_format" not in body:
+            return said(GOOD)
+        together.wait(60)  # all are on their way before the first one learns
+        return 400, {"error": "response_format"}, {}
+
+    _, model = start(script, concurrency=4)
+    outcomes = model.execute([submission("clean", seed=i) for i in range(4)])
+    assert [outcome.status for outcome in outcomes] == [Status.VALID] * 4
+
+
+def test_one_bad_request_does_not_end_the_use_of_the_schema(start: Start) -> None:
+    server, model = start(lambda body, number: (400, {"error": "too long"}, {}) if number < 2 else said(GOOD))
+    assert ask(model).status is Status.UNGRADED and ask(model, 1).status is Status.VALID
+    assert ["response_format" in body for body in server.requests] == [True, False, True]
+
+
+def test_halves_of_characters_in_an_answer_become_text(start: Start) -> None:
+    told = GOOD | {"status": "RUNTIME_ERROR", "exception": "ValueError", "message": "\ud800"}
+    assert "ValueError: ?" in ask(start(said(told))[1]).feedback
 
 
 def test_requests_are_bounded_connections_kept_and_order_is_that_of_the_batch(start: Start) -> None:
@@ -286,7 +316,7 @@ def test_the_key_is_sent_and_told_to_nobody(start: Start, tmp_path: Any, caplog:
     "bad",
     [
         {"base_url": "localhost:8000"}, {"concurrency": 0}, {"timeout_s": 0}, {"timeout_s": float("nan")},
-        {"retries": -1}, {"samples": 0}, {"temperature": -1}, {"max_tokens": 1},
+        {"retries": -1}, {"samples": 0}, {"samples": 1.5}, {"concurrency": 2.0}, {"temperature": -1}, {"max_tokens": 1},
     ],
 )  # fmt: skip
 def test_bad_arguments_are_named(bad: dict[str, Any]) -> None:
