@@ -124,7 +124,10 @@ class EndpointModel(WorldModel):
                 raise ValueError(f"{argument} must be an integer, got {value}")
         if not (math.isfinite(timeout_s) and timeout_s > 0):
             raise ValueError(f"timeout_s must be above 0, got {timeout_s}")
-        _library()
+        try:
+            _library().URL(base_url)
+        except _library().InvalidURL as error:
+            raise ValueError(f"base_url is no address: {base_url!r} ({error})") from error
         self._config: dict[str, Any] = {
             "base_url": base_url.rstrip("/"), "model": model, "concurrency": concurrency, "timeout_s": timeout_s,
             "retries": retries, "backoff_s": backoff_s, "samples": samples, "temperature": temperature,
@@ -133,6 +136,10 @@ class EndpointModel(WorldModel):
         self.version = model
         self.num_members = samples if samples > 1 else 0
         self._key = api_key if api_key is not None else os.environ.get("OPENAI_API_KEY", "")
+        if not (self._key.isascii() and self._key.isprintable()):
+            raise ValueError(
+                "api_key may hold printable ASCII characters only; is a line break or a quote copied with it?"
+            )
         self.requests = self.failed = self.retried = self.prompt_tokens = self.completion_tokens = 0
         self._structured = True  # whether the server takes a JSON schema
         self._warned: set[int] = set()
@@ -231,7 +238,10 @@ class EndpointModel(WorldModel):
             "model": self._config["model"],
             "messages": [
                 {"role": "system", "content": _SYSTEM},
-                {"role": "user", "content": f"{submission.task_text}\n\nProgram:\n```python\n{submission.code}\n```"},
+                {
+                    "role": "user",
+                    "content": _text(f"{submission.task_text}\n\nProgram:\n```python\n{submission.code}\n```"),
+                },
             ],
             "temperature": self._config["temperature"],
             "max_tokens": self._config["max_tokens"],
@@ -353,10 +363,14 @@ def _read_answer(text: str) -> _Answer:
     other = _FAILED if ending is Status.VALID else 0.75
     detail = ""
     if ending is not Status.VALID and told.get("exception"):
-        detail = f"{str(told['exception'])[:200]}: {str(told.get('message', ''))[:2000]}"
-        detail = detail.encode("utf-8", "replace").decode()  # JSON may carry halves of characters
+        detail = _text(f"{str(told['exception'])[:200]}: {str(told.get('message', ''))[:2000]}")
     expected = confidence * score + (1 - confidence) * other
     return _Answer(ending, expected, confidence * (1 - confidence) * (score - other) ** 2, seconds, detail)
+
+
+def _text(text: str) -> str:
+    """Text that can be encoded: halves of characters, which strings and JSON may carry, become question marks."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _number(told: dict[str, Any], key: str) -> float:

@@ -52,6 +52,7 @@ def make(name_or_path: str | Path, **kwargs: Any) -> Backend:
 
     Raises:
         ValueError: nothing of that name, or its module or attribute is missing.
+        TypeError: what is found there gives no world model.
         CheckpointError: the folder holds no readable checkpoint.
 
     >>> make("learned").name
@@ -59,26 +60,30 @@ def make(name_or_path: str | Path, **kwargs: Any) -> Backend:
     """
     name = str(name_or_path)
     if name in _entries:
-        found = _resolve(_entries[name])
-        return found.default(**kwargs) if _is_model_class(found) else found(**kwargs)
+        return _made(_entries[name], kwargs)
     if Path(name).is_dir():
         kind = checkpoint_name(name)
         if kind not in _entries:
             raise ValueError(f"{name} holds a model {kind!r}, which is not registered; known: {', '.join(_entries)}")
         return _resolve(_entries[kind]).load(name, **kwargs)
     if ":" in name:
-        found = _resolve(name)
-        if _is_model_class(found):
-            return found.default(**kwargs)
-        return found(**kwargs) if not isinstance(found, Backend) or isinstance(found, type) else found
+        return _made(name, kwargs)
     raise ValueError(
         f"no world model {name!r}; expected one of {', '.join(_entries)}, a folder with a checkpoint, "
         'or "module:attribute"'
     )
 
 
-def _is_model_class(found: Any) -> bool:
-    return isinstance(found, type) and issubclass(found, WorldModel)
+def _made(entry: str, kwargs: dict[str, Any]) -> Backend:
+    """The model that is found there, or that the class or function found there makes."""
+    found = _resolve(entry)
+    if isinstance(found, type) and issubclass(found, WorldModel):
+        found = found.default
+    if callable(found) and (isinstance(found, type) or not isinstance(found, Backend)):
+        found = found(**kwargs)
+    if not isinstance(found, Backend):
+        raise TypeError(f"{entry!r} gives no world model: {type(found).__name__} has no method execute")
+    return found
 
 
 def _resolve(entry: str) -> Any:

@@ -8,6 +8,7 @@ import multiprocessing
 import pickle
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -246,9 +247,11 @@ def test_one_bad_request_does_not_end_the_use_of_the_schema(start: Start) -> Non
     assert ["response_format" in body for body in server.requests] == [True, False, True]
 
 
-def test_halves_of_characters_in_an_answer_become_text(start: Start) -> None:
+def test_halves_of_characters_become_text(start: Start) -> None:
     told = GOOD | {"status": "RUNTIME_ERROR", "exception": "ValueError", "message": "\ud800"}
-    assert "ValueError: ?" in ask(start(said(told))[1]).feedback
+    server, model = start(said(told))
+    (outcome,) = model.execute([replace(submission("clean"), task_text="# Half \udfff")])
+    assert "ValueError: ?" in outcome.feedback and "# Half ?" in server.requests[0]["messages"][1]["content"]
 
 
 def test_requests_are_bounded_connections_kept_and_order_is_that_of_the_batch(start: Start) -> None:
@@ -315,7 +318,8 @@ def test_the_key_is_sent_and_told_to_nobody(start: Start, tmp_path: Any, caplog:
 @pytest.mark.parametrize(
     "bad",
     [
-        {"base_url": "localhost:8000"}, {"concurrency": 0}, {"timeout_s": 0}, {"timeout_s": float("nan")},
+        {"base_url": "localhost:8000"}, {"base_url": "http://[::1"}, {"api_key": "sk-\u2019"}, {"api_key": "sk\n"},
+        {"concurrency": 0}, {"timeout_s": 0}, {"timeout_s": float("nan")},
         {"retries": -1}, {"samples": 0}, {"samples": 1.5}, {"concurrency": 2.0}, {"temperature": -1}, {"max_tokens": 1},
     ],
 )  # fmt: skip

@@ -55,6 +55,12 @@ def test_unknown_names(name, message) -> None:
         world_models.make(name)
 
 
+@pytest.mark.parametrize("name", ["os:path", "os:getcwd", "builtins:object"])
+def test_what_is_no_world_model_is_named(name) -> None:
+    with pytest.raises(TypeError, match=f"'{name}' gives no world model"):
+        world_models.make(name)
+
+
 def test_folders_of_nothing_or_of_strangers(tmp_path) -> None:
     with pytest.raises(CheckpointError, match="holds no world model"):
         world_models.make(tmp_path)
