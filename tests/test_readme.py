@@ -1,6 +1,8 @@
-"""The README's Python runs as it stands there, but for backends that answer at once and a shorter training."""
+"""Python in README and docs runs as it stands; README's with a shorter training and backends that answer at once."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,8 +10,15 @@ import pytest
 from tests.wmrl_env.demo.quick import QuickSandbox
 from wmrl_env.testing import HashBackend
 
-README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks_of(text: str) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+
+
+BLOCKS = blocks_of(README)
 
 
 def test_there_is_one_block_a_use() -> None:
@@ -26,6 +35,15 @@ def test_block_runs(block: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     assert ("learn(" in block) == (capsys.readouterr().out == "")
 
 
+@pytest.mark.parametrize("page", ["sandbox", "world-models"])
+def test_blocks_of_the_docs_need_nothing_from_each_other(page: str) -> None:
+    blocks = blocks_of((ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8"))
+    assert blocks
+    for block in blocks:
+        done = subprocess.run([sys.executable, "-c", block], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{block}\n{done.stderr}"
+
+
 def test_links_lead_somewhere() -> None:
     for target in re.findall(r"\]\(([^)]+)\)", README):
-        assert target.startswith("https://") or (Path(__file__).parents[1] / target).exists(), target
+        assert target.startswith("https://") or (ROOT / target).exists(), target

@@ -35,7 +35,10 @@ def register(name: str, entry: str) -> None:
 
     Raises:
         ValueError: the name is taken, or ``entry`` is not of that form.
+        TypeError: ``entry`` is no string.
     """
+    if not isinstance(entry, str):
+        raise TypeError(f'entry must be a string "module:attribute", got {entry!r}; models themselves need no name')
     if _entries.get(name, entry) != entry:
         raise ValueError(f"a world model {name!r} is already registered, as {_entries[name]}")
     if not all(entry.partition(":")):

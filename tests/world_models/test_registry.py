@@ -40,6 +40,8 @@ def test_names_are_not_taken_twice(registered) -> None:
         world_models.register("constant", "elsewhere:Constant")
     with pytest.raises(ValueError, match="module:attribute"):
         world_models.register("other", "nowhere")
+    with pytest.raises(TypeError, match="module:attribute"):
+        world_models.register("other", Constant)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
