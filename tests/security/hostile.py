@@ -45,6 +45,11 @@ class Attack(NamedTuple):
     endings: tuple[Status, ...]
     walled: bool = False
 
+    @property
+    def hurried(self) -> bool:
+        """Whether it may run into the time limit: for these it is short; for the others no slow machine may reach it."""
+        return Status.TIMEOUT in self.endings
+
 
 def _probe(code: str, *, walled: bool = True, laborious: bool = False) -> Attack:
     return Attack(_PROBE + code, (*_NOTHING, *_TOO_LONG) if laborious else _NOTHING, walled)

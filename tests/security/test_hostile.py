@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.security.hostile import ATTACKS, HARMLESS
+from tests.security.hostile import ATTACKS, HARMLESS, Attack
 from tests.support import WALLS, make_task_dir
 from wmrl_env import tasks
 from wmrl_env.sandbox import Sandbox, isolation, landlock
@@ -21,8 +21,6 @@ from wmrl_env.tasks.task import ResearchTask
 from world_models.outcomes import Outcome, Status, Submission
 
 ROOT = Path(__file__).parents[2]
-# The same task, with one CPU second: for what must run into that limit. Nothing else may, however slow the machine.
-HURRIED = "hostile-toy-hurried"
 MODES = [
     pytest.param((walls, warm), id=f"{walls}-{'warm' if warm else 'cold'}") for walls in WALLS for warm in (True, False)
 ]
@@ -35,7 +33,7 @@ def task(tmp_path_factory):
     )
     task = ResearchTask.from_directory(folder)
     tasks.register(task)
-    tasks.register(dataclasses.replace(task, id=HURRIED, time_limit_s=1))
+    tasks.register(dataclasses.replace(task, id=f"{task.id}-hurried", time_limit_s=1))
     return task
 
 
@@ -68,9 +66,9 @@ def outcomes(request, task, port, tmp_path_factory) -> dict[str, tuple[Outcome, 
     names = chosen(walls)
     submissions = []
     for name in names:
-        attack = ATTACKS[name].code.replace("{port}", str(port)).replace("{private}", str(task.private_dir))
+        code = ATTACKS[name].code.replace("{port}", str(port)).replace("{private}", str(task.private_dir))
         submissions += [
-            Submission(HURRIED if Status.TIMEOUT in ATTACKS[name].endings else task.id, task.text, attack),
+            Submission(task.id + "-hurried" * ATTACKS[name].hurried, task.text, code),
             Submission(task.id, task.text, f"{HARMLESS}# after: {name}"),
         ]
     before = processes()
@@ -141,7 +139,6 @@ def as_ordinary_user() -> list[str]:
 
 @pytest.mark.skipif("bubblewrap" not in WALLS, reason="there are no walls to be tested")
 def test_an_ordinary_user_has_the_same_walls(port):
-    names = list(ATTACKS)
     script = """
 import dataclasses, json, os, sys, tempfile
 from pathlib import Path
@@ -157,30 +154,28 @@ from world_models.outcomes import Submission
 with tempfile.TemporaryDirectory() as folder:
     made = make_task_dir(Path(folder) / "ordinary-toy", time_limit_s=30, memory_limit_mb=256)
     task = ResearchTask.from_directory(made)
-    hurried = dataclasses.replace(task, id="ordinary-toy-hurried", time_limit_s=1)
     tasks.register(task)
-    tasks.register(hurried)
-    asked = [((task, hurried)[hurry].id, code) for hurry, code in json.load(sys.stdin)]
+    tasks.register(dataclasses.replace(task, id="ordinary-toy-hurried", time_limit_s=1))
     with Sandbox(2, "bubblewrap", None, warm_start=True, wall_factor=3.0) as sandbox:
-        outcomes = sandbox.execute([Submission(name, task.text, code) for name, code in asked])
+        outcomes = sandbox.execute([Submission(name, task.text, code) for name, code in json.load(sys.stdin)])
 print(json.dumps([os.getuid(), *([outcome.status, outcome.feedback] for outcome in outcomes)]))
 """
     asked = [
         (
-            Status.TIMEOUT in ATTACKS[name].endings,
-            ATTACKS[name].code.replace("{port}", str(port)).replace("{private}", "/etc"),
+            "ordinary-toy" + "-hurried" * attack.hurried,
+            attack.code.replace("{port}", str(port)).replace("{private}", "/etc"),
         )
-        for name in names
+        for attack in (*ATTACKS.values(), Attack(HARMLESS, (Status.VALID,)))
     ]
     done = subprocess.run(
         [*as_ordinary_user(), sys.executable, "-c", script],
-        input=json.dumps([*asked, (False, HARMLESS)]),
+        input=json.dumps(asked),
         capture_output=True, text=True, cwd=ROOT, timeout=300, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     uid, *found = json.loads(done.stdout)
     assert uid != 0
-    for name, (status, feedback) in zip(names, found, strict=False):
+    for name, (status, feedback) in zip(ATTACKS, found, strict=False):
         assert "ESCAPED" not in feedback and status in ATTACKS[name].endings, (name, feedback)
     assert found[-1][0] == "VALID", found[-1]
 
