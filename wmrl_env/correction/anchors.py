@@ -22,9 +22,12 @@ class AnchorPair:
         real: the sandbox's score.
         member_scores: the ensemble members' scores, empty where there are none.
         action_class: see :func:`wmrl_env.correction.action_class`.
+        terms: see :func:`wmrl_env.correction.solution_terms`; empty where no correction asks for them.
+        weight: how many rows this one stands for, above 0: 1 / the probability with which it was chosen to be executed,
+            up to a common factor.
 
     Raises:
-        ValueError: a score is NaN or infinite.
+        ValueError: a score is NaN or infinite, or the weight is not a positive number.
     """
 
     task_id: str
@@ -34,10 +37,14 @@ class AnchorPair:
     real: float
     member_scores: tuple[float, ...] = ()
     action_class: str = ""
+    terms: tuple[str, ...] = ()
+    weight: float = 1.0
 
     def __post_init__(self) -> None:
         if not all(map(math.isfinite, (self.predicted, self.real, *self.member_scores))):
             raise ValueError(f"the scores of an anchor pair must be finite, got {self}")
+        if not 0.0 < self.weight < math.inf:
+            raise ValueError(f"the weight of an anchor pair must be positive and finite, got {self.weight}")
 
 
 class AnchorStream:
