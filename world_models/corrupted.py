@@ -24,6 +24,7 @@ class CorruptedModel(WorldModel):
     A score is shown as ``drift(t, of_class(bias(score))) + noise``. Member m's noise is
     ``noise * (sqrt(correlation) * z + sqrt(1 - correlation) * z_m)`` with standard normal ``z`` and ``z_m``, read off a
     hash of seed, task and code: without ``drift``, equal submissions have equal outcomes in every batch and process.
+    With ``fresh`` it is drawn anew for each prediction, as by a model that samples its answers.
     Status and seconds stay true; feedback tells the wrong score and no metric.
 
     Args:
@@ -36,6 +37,7 @@ class CorruptedModel(WorldModel):
         correlation: of two members' noise, in [0, 1].
         members: size of the ensemble, at least 1.
         seed: of the noise.
+        fresh: whether equal submissions have noise of their own each time.
 
     Raises:
         ValueError: an argument outside its range, or ``class_bias`` without ``stratum``.
@@ -54,6 +56,7 @@ class CorruptedModel(WorldModel):
         members: int = 4,
         seed: int = 0,
         drift: Callable[[int, float], float] | None = None,
+        fresh: bool = False,
     ) -> None:
         if not callable(noise) and not (math.isfinite(noise) and noise >= 0.0):
             raise ValueError(f"noise must be finite and at least 0, got {noise}")
@@ -76,6 +79,7 @@ class CorruptedModel(WorldModel):
         self.num_members = members
         self.seed = seed
         self.drift = drift
+        self._fresh = np.random.default_rng(seed) if fresh else None
         self.predicted = 0
 
     def variance(self, score: float) -> float:
@@ -114,7 +118,10 @@ class CorruptedModel(WorldModel):
 
     def _noise(self, submission: Submission) -> np.ndarray:
         """Of each member, in standard deviations."""
-        key = f"{self.seed}\0{submission.task_id}\0{submission.code}".encode(errors="surrogatepass")
-        rng = np.random.default_rng(np.frombuffer(hashlib.sha256(key).digest(), np.uint32))
+        rng = self._fresh or self._read_off(submission)
         common, own = rng.standard_normal(), rng.standard_normal(self.num_members)
         return math.sqrt(self.correlation) * common + math.sqrt(1.0 - self.correlation) * own
+
+    def _read_off(self, submission: Submission) -> np.random.Generator:
+        key = f"{self.seed}\0{submission.task_id}\0{submission.code}".encode(errors="surrogatepass")
+        return np.random.default_rng(np.frombuffer(hashlib.sha256(key).digest(), np.uint32))

@@ -4,15 +4,21 @@ from wmrl_env.correction.action_class import action_class
 from wmrl_env.correction.anchors import AnchorPair, AnchorStream
 from wmrl_env.correction.calibration import MonotoneMap, OnlineCalibrator, fit_monotone, stratum_trust
 from wmrl_env.correction.denoising import Denoiser, carry_weight, fusion_weights
+from wmrl_env.correction.exploit import Evidence, ExploitTest
+from wmrl_env.correction.residuals import ResidualModel
 from wmrl_env.correction.reward_rule import RewardKind, RewardRule
 from wmrl_env.correction.schedule import UniformSchedule
+from wmrl_env.correction.terms import solution_terms
 
 __all__ = [
     "AnchorPair",
     "AnchorStream",
     "Denoiser",
+    "Evidence",
+    "ExploitTest",
     "MonotoneMap",
     "OnlineCalibrator",
+    "ResidualModel",
     "RewardKind",
     "RewardRule",
     "UniformSchedule",
@@ -20,5 +26,6 @@ __all__ = [
     "carry_weight",
     "fit_monotone",
     "fusion_weights",
+    "solution_terms",
     "stratum_trust",
 ]

@@ -30,7 +30,12 @@ class MonotoneMap:
         return np.interp(scores, self.x, self.y)
 
 
-def fit_monotone(predicted: np.ndarray, real: np.ndarray, bounds: tuple[float, float] = (0.0, 1.0)) -> MonotoneMap:
+def fit_monotone(
+    predicted: np.ndarray,
+    real: np.ndarray,
+    weights: np.ndarray | None = None,
+    bounds: tuple[float, float] = (0.0, 1.0),
+) -> MonotoneMap:
     """Isotonic least-squares fit, made continuous so that it keeps the ranking inside its flat steps.
 
     The isotonic regression of ``real`` on ``predicted`` (equal predictions pooled) is a step function. Each step
@@ -42,6 +47,7 @@ def fit_monotone(predicted: np.ndarray, real: np.ndarray, bounds: tuple[float, f
 
     Args:
         predicted, real: shape (n,), n >= 1; the order of the pairs does not matter.
+        weights: shape (n,), above 0; by default all count alike.
         bounds: range of scores.
 
     Raises:
@@ -55,19 +61,23 @@ def fit_monotone(predicted: np.ndarray, real: np.ndarray, bounds: tuple[float, f
     if not (np.isfinite(predicted).all() and np.isfinite(real).all()):
         raise ValueError("predicted and real scores must be finite: leave unknown outcomes out")
 
-    order = np.lexsort((real, predicted))  # a canonical order makes every sum below independent of the pairs' order
-    predicted, real = predicted[order], real[order]
+    weights = np.ones(len(real)) if weights is None else np.asarray(weights, np.float64)
+    if weights.shape != real.shape or not ((weights > 0.0) & np.isfinite(weights)).all():
+        raise ValueError(f"weights must be {len(real)} positive, finite numbers, got {weights!r:.200}")
+    order = np.lexsort((weights, real, predicted))  # canonical: no sum below depends on the order of the pairs
+    predicted, real, weights = predicted[order], real[order], weights[order]
     starts = np.flatnonzero(np.diff(predicted, prepend=-np.inf))
-    pooled = np.diff(starts, append=len(real)).astype(np.float64)
-    steps = isotonic_regression(np.add.reduceat(real, starts) / pooled, weights=pooled)
+    pooled = np.add.reduceat(weights, starts)
+    steps = isotonic_regression(np.add.reduceat(weights * real, starts) / pooled, weights=pooled)
     starts = _merge_small(starts[steps.blocks[:-1]], len(real))
-    sizes = np.diff(starts, append=len(real))
-    x, y = np.add.reduceat(predicted, starts) / sizes, np.add.reduceat(real, starts) / sizes
+    pooled = np.add.reduceat(weights, starts)
+    x = np.add.reduceat(weights * predicted, starts) / pooled
+    y = np.add.reduceat(weights * real, starts) / pooled
 
     low, high = bounds
-    deviation = predicted - predicted.mean()
-    spread = float(deviation @ deviation)
-    slope = min(max(float(deviation @ real) / spread, 0.0), 1.0) if spread > 0.0 else 1.0
+    deviation = predicted - float(weights @ predicted) / float(weights.sum())
+    spread = float(weights @ deviation**2)
+    slope = min(max(float(weights * deviation @ real) / spread, 0.0), 1.0) if spread > 0.0 else 1.0
     if x[0] > low:
         x, y = np.append(low, x), np.append(y[0] - slope * (x[0] - low), y)
     if x[-1] < high:
@@ -137,7 +147,7 @@ class OnlineCalibrator:
             raise ValueError(f"capacity must be at least min_pairs={min_pairs}, got {capacity}")
         self.min_pairs = min_pairs
         self.refit_every = refit_every
-        self.pairs: deque[tuple[float, float, str]] = deque(maxlen=capacity)
+        self.pairs: deque[tuple[float, float, str, float]] = deque(maxlen=capacity)
         self._unfitted = 0  # pairs since the last fit
         self._common: MonotoneMap | None = None
         self._strata: dict[str, tuple[float, MonotoneMap]] = {}
@@ -147,21 +157,31 @@ class OnlineCalibrator:
         """False as long as the map is the identity."""
         return self._common is not None
 
-    def update(self, predicted: np.ndarray, real: np.ndarray, strata: Sequence[str] | None = None) -> None:
+    def update(
+        self,
+        predicted: np.ndarray,
+        real: np.ndarray,
+        strata: Sequence[str] | None = None,
+        weights: np.ndarray | None = None,
+    ) -> None:
         """Take n pairs in, refitting wherever one is due.
 
         Args:
             predicted, real: shape (n,).
             strata: n names; ``None`` puts all into one stratum.
+            weights: shape (n,), how much each pair counts, above 0; by default all count alike.
 
         Raises:
-            ValueError: a score that is NaN or infinite, or unequal lengths. Nothing is taken in then.
+            ValueError: a score or weight that is NaN or infinite, or unequal lengths. Nothing is taken in then.
         """
         predicted, real = np.asarray(predicted, np.float64), np.asarray(real, np.float64)
         if not (np.isfinite(predicted).all() and np.isfinite(real).all()):
             raise ValueError("predicted and real scores must be finite: leave unknown outcomes out")
         names = [""] * len(predicted) if strata is None else strata
-        for pair in list(zip(predicted.tolist(), real.tolist(), names, strict=True)):
+        weights = np.ones(len(predicted)) if weights is None else np.asarray(weights, np.float64)
+        if not ((weights > 0.0) & np.isfinite(weights)).all():
+            raise ValueError("weights must be positive and finite")
+        for pair in list(zip(predicted.tolist(), real.tolist(), names, weights.tolist(), strict=True)):
             self.pairs.append(pair)
             self._unfitted += 1
             if self._unfitted >= (self.refit_every if self.fitted else self.min_pairs):
@@ -169,13 +189,13 @@ class OnlineCalibrator:
 
     def _fit(self) -> None:
         ordered = sorted(self.pairs)  # sums of floats depend on their order, the map must not
-        predicted, real = np.array([pair[:2] for pair in ordered]).T
+        predicted, real, weights = np.array([(p, r, w) for p, r, _, w in ordered]).T
         names = np.array([pair[2] for pair in ordered], dtype=object)
-        self._common = fit_monotone(predicted, real)
+        self._common = fit_monotone(predicted, real, weights)
         self._strata = {}
         for name, trust in stratum_trust(real - self._common(predicted), names).items():
             rows = names == name
-            self._strata[name] = (trust, fit_monotone(predicted[rows], real[rows]))
+            self._strata[name] = (trust, fit_monotone(predicted[rows], real[rows], weights[rows]))
         self._unfitted = 0
 
     def __call__(self, scores: np.ndarray, strata: Sequence[str] | None = None) -> np.ndarray:
@@ -219,8 +239,8 @@ class OnlineCalibrator:
         Raises:
             ValueError: it holds a score that is NaN or infinite.
         """
-        pairs = [(float(p), float(r), name) for p, r, name in state["pairs"]]
-        if not np.isfinite([pair[:2] for pair in pairs]).all():
+        pairs = [(float(p), float(r), name, float(w)) for p, r, name, w in state["pairs"]]
+        if not np.isfinite([(p, r, w) for p, r, _, w in pairs]).all():
             raise ValueError("the state holds pairs with scores that are not finite")
         self.pairs = deque(pairs, maxlen=self.pairs.maxlen)
         self._unfitted = state["unfitted"]

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from wmrl_env import tasks
-from wmrl_env.correction import AnchorPair, AnchorStream, UniformSchedule, action_class
+from wmrl_env.correction import AnchorPair, AnchorStream, UniformSchedule, action_class, solution_terms
 from wmrl_env.envs.resolve import BackendSource
 from wmrl_env.wrappers.batch import StepBatch
 from wmrl_env.wrappers.shell import AnyEnv, Core, ScalarShell
@@ -31,6 +31,7 @@ class _Prediction(NamedTuple):
     group: str
     score: float
     member_scores: tuple[float, ...]
+    weight: float
 
 
 class AnchorCore(Core):
@@ -81,7 +82,7 @@ class AnchorCore(Core):
         self._paired: set[str] = set()  # digests of the (task, code) pairs in the stream
         self._pending: dict[Future[list[Outcome]], _Prediction] = {}
         self._executor: ThreadPoolExecutor | None = None
-        counted = ("steps", "anchored_steps", "executions", "ungraded_anchors", "reused", "skipped", "pairs")
+        counted = ("steps", "anchored_steps", "audits", "executions", "ungraded_anchors", "reused", "skipped", "pairs")
         self.counts = dict.fromkeys(counted, 0)
 
     @property
@@ -125,13 +126,12 @@ class AnchorCore(Core):
             self._anchored[row] = self._groups[key]
 
     def correct(self, batch: StepBatch, rewards: np.ndarray) -> np.ndarray:
-        codes, task_ids = batch.require("code"), batch.task_ids
         predicted = np.array(batch.require("score"), np.float64)
         # A request for information is no solution: nobody can execute it, and its score is known.
         informed = np.array([status == Status.INFO for status in batch.get("status")], np.bool_)
         anchored = self._anchored[batch.rows] & ~informed
-        submissions = [Submission(task, task_text(task), code) for task, code in zip(task_ids, codes, strict=True)]
-        predictions = self._predictions(batch, submissions, predicted)
+        submissions = _submissions(batch)
+        predictions = self._predictions(batch, submissions, predicted, np.ones(len(batch)))
         if self.mode == "async":
             self._harvest()
             outcomes = self._known(submissions, ~informed)
@@ -164,8 +164,39 @@ class AnchorCore(Core):
         batch.set("anchor_outcome", outcomes)
         return at_this_height
 
+    def audit(self, batch: StepBatch, wanted: np.ndarray, weights: np.ndarray) -> list[Outcome | None]:
+        """Execute single rows for a layer above, and put their pairs into the stream.
+
+        Args:
+            batch: k rows of the step, corrected or not.
+            wanted: bool (k,), rows with a prediction to execute.
+            weights: shape (k,), see :attr:`wmrl_env.correction.AnchorPair.weight`.
+
+        Returns:
+            Real outcomes, ``None`` for other rows. In async mode executions only begin here and all are ``None``.
+        """
+        submissions = _submissions(batch)
+        predictions = self._predictions(batch, submissions, batch.floats("raw_score"), weights)
+        self.counts["audits"] += int(wanted.sum())
+        if self.mode == "async":
+            self._harvest()
+            self._launch([one for one, asked in zip(predictions, wanted, strict=True) if asked and one is not None])
+            return [None] * len(submissions)
+        outcomes = self._execute(submissions, wanted, np.zeros_like(wanted))
+        for one, outcome in zip(predictions, outcomes, strict=True):
+            if one is not None:
+                self._publish(one, outcome)
+        self.counts["ungraded_anchors"] += sum(
+            outcome is not None and outcome.score is None for outcome in outcomes
+        )
+        return outcomes
+
+    def group_keys(self, rows: np.ndarray) -> list[str]:
+        """Key of the group that each row's episode belongs to."""
+        return [self._group[row] for row in rows.tolist()]
+
     def _predictions(
-        self, batch: StepBatch, submissions: list[Submission], predicted: np.ndarray
+        self, batch: StepBatch, submissions: list[Submission], predicted: np.ndarray, weights: np.ndarray
     ) -> list[_Prediction | None]:
         """What the world model said, ``None`` for rows where it said nothing."""
         usable = is_predicted(batch) & np.isfinite(predicted)
@@ -177,11 +208,12 @@ class AnchorCore(Core):
                 self._group[row],
                 float(score),
                 tuple(of_members.tolist()) if np.isfinite(of_members).all() else (),
+                weight,
             )
             if fit
             else None
-            for submission, row, score, of_members, fit in zip(
-                submissions, batch.rows.tolist(), predicted, members, usable.tolist(), strict=True
+            for submission, row, score, of_members, weight, fit in zip(
+                submissions, batch.rows.tolist(), predicted, members, weights.tolist(), usable.tolist(), strict=True
             )
         ]
 
@@ -258,6 +290,8 @@ class AnchorCore(Core):
             real=outcome.score,
             member_scores=one.member_scores,
             action_class=action_class(one.submission.code),
+            terms=solution_terms(one.submission.code),
+            weight=one.weight,
         )
         self.stream.append([pair])
 
@@ -351,6 +385,12 @@ def is_predicted(batch: StepBatch) -> np.ndarray:
         ],
         np.bool_,
     )
+
+
+def _submissions(batch: StepBatch) -> list[Submission]:
+    return [
+        Submission(task, task_text(task), code) for task, code in zip(batch.task_ids, batch.require("code"), strict=True)
+    ]
 
 
 def _ran(outcome: Outcome) -> bool:

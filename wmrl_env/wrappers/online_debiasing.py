@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Literal, get_args
 
 import numpy as np
 
-from wmrl_env.correction import AnchorPair, AnchorStream, OnlineCalibrator, action_class
+from wmrl_env.correction import (
+    AnchorPair,
+    AnchorStream,
+    OnlineCalibrator,
+    ResidualModel,
+    action_class,
+    solution_terms,
+)
 from wmrl_env.wrappers.anchor_sampling import AnchorCore, is_predicted
 from wmrl_env.wrappers.batch import StepBatch
 from wmrl_env.wrappers.shell import AnyEnv, Core, ScalarShell, core_below
@@ -30,6 +37,7 @@ class DebiasingCore(Core):
         refit_every: int = 64,
         capacity: int = 5000,
         stratify: Stratify | None = None,
+        residuals: bool = False,
         stream: AnchorStream | str | None = None,
         update: bool = True,
     ) -> None:
@@ -38,6 +46,7 @@ class DebiasingCore(Core):
             raise ValueError(f"stratify must be None or one of {get_args(Stratify)}, got {stratify!r}")
         self.stratify = stratify
         self.calibrator = OnlineCalibrator(min_pairs, refit_every, capacity)
+        self.residuals = ResidualModel() if residuals else None
         self.update = update
         self.debiased = AnchorStream()  # the same pairs, with predictions debiased by a map that had not seen them
         self._anchors = anchors_below(env, self.name, stream)
@@ -52,7 +61,12 @@ class DebiasingCore(Core):
         members = batch.matrix("member_scores")
         debiased = np.where(predicted, self.calibrator(guesses, strata), guesses)
         debiased_members = np.where(predicted[:, None], self.calibrator(members, strata), members)
-        self._learn()
+        if self.residuals is not None:
+            residual, variance = self.residuals_of(batch)
+            debiased, debiased_members = debiased + residual, debiased_members + residual[:, None]
+            batch.set("residual", residual)
+            batch.set("residual_variance", variance)
+        self.learn()
 
         scores = np.where(np.isfinite(batch.floats("anchor_score")), below, debiased)
         at_this_height = self.reward(batch, scores)
@@ -72,27 +86,65 @@ class DebiasingCore(Core):
         both = f"{task_id}/{of_code}"
         return {None: "", "task": task_id, "action_class": of_code, "task_action_class": both}[self.stratify]
 
-    def _learn(self) -> None:
+    def residuals_of(self, batch: StepBatch) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and variance (k,) of what the map leaves of each row's error; 0 where nothing was predicted."""
+        if self.residuals is None:
+            raise ValueError("OnlineDebiasing was made without residuals=True")
+        terms = [solution_terms(code) for code in batch.require("code")]
+        mean, variance = self.residuals(batch.task_ids, terms, batch.floats("raw_score"))
+        usable = is_predicted(batch) & np.isfinite(mean)
+        return np.where(usable, mean, 0.0), np.where(usable, variance, 0.0)
+
+    def learn(self) -> None:
         """Read on in the stream. Pairs are debiased before the map learns from them: their residuals are honest."""
         pairs, self._cursor = self._anchors.read(self._cursor)
         if not pairs or not self.update:
             return
-        strata = [self._stratum(pair.task_id, pair.action_class) for pair in pairs]
-        self.debiased.append(self._debias(pair, stratum) for pair, stratum in zip(pairs, strata, strict=True))
-        predicted = np.array([pair.predicted for pair in pairs])
-        self.calibrator.update(predicted, np.array([pair.real for pair in pairs]), strata)
+        self.debiased.append(self._debias(pairs))
+        predicted, real = _scores(pairs)
+        weights = np.array([pair.weight for pair in pairs])
+        self.calibrator.update(predicted, real, self._strata_of(pairs), weights)
+        if self.residuals is not None:
+            self.residuals.add(pairs)
+            self._condition(self.residuals)
 
-    def _debias(self, pair: AnchorPair, stratum: str) -> AnchorPair:
-        scores = self.calibrator(np.array([[pair.predicted, *pair.member_scores]]), [stratum])[0].tolist()
-        return replace(pair, predicted=scores[0], member_scores=tuple(scores[1:]))
+    def _condition(self, residuals: ResidualModel) -> None:
+        predicted, real = _scores(residuals.pairs)
+        residuals.condition(real - self.calibrator(predicted, self._strata_of(residuals.pairs)))
+
+    def _strata_of(self, pairs: Iterable[AnchorPair]) -> list[str]:
+        return [self._stratum(pair.task_id, pair.action_class) for pair in pairs]
+
+    def _debias(self, pairs: list[AnchorPair]) -> Iterator[AnchorPair]:
+        shifts = np.zeros(len(pairs))
+        if self.residuals is not None:
+            task_ids, terms = [pair.task_id for pair in pairs], [pair.terms for pair in pairs]
+            shifts, _ = self.residuals(task_ids, terms, _scores(pairs)[0])
+        for pair, stratum, shift in zip(pairs, self._strata_of(pairs), shifts.tolist(), strict=True):
+            scores = self.calibrator(np.array([[pair.predicted, *pair.member_scores]]), [stratum])[0] + shift
+            yield replace(pair, predicted=float(scores[0]), member_scores=tuple(scores[1:].tolist()))
 
     def state_dict(self) -> dict[str, Any]:
-        return super().state_dict() | {"calibrator": self.calibrator.state_dict(), "cursor": self._cursor}
+        return super().state_dict() | {
+            "calibrator": self.calibrator.state_dict(),
+            "residuals": None if self.residuals is None else self.residuals.state_dict(),
+            "cursor": self._cursor,
+        }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         super().load_state_dict(state)
         self.calibrator.load_state_dict(state["calibrator"])
+        if (state["residuals"] is None) != (self.residuals is None):
+            raise ValueError("the state is of an OnlineDebiasing with another residuals=")
+        if self.residuals is not None:
+            self.residuals.load_state_dict(state["residuals"])
+            self._condition(self.residuals)
         self._cursor = self._anchors.position(state["cursor"])
+
+
+def _scores(pairs: Collection[AnchorPair]) -> tuple[np.ndarray, np.ndarray]:
+    """Predicted and real scores, float64 (n,) each."""
+    return np.array([pair.predicted for pair in pairs]), np.array([pair.real for pair in pairs])
 
 
 class OnlineDebiasing(ScalarShell):
@@ -106,6 +158,9 @@ class OnlineDebiasing(ScalarShell):
         min_pairs, refit_every, capacity: pairs before the first fit, between fits, and kept.
         stratify: ``None``: one map; ``"task"``, ``"action_class"`` or ``"task_action_class"`` (each class in each
             task): one for each, shrunk to the common one. Only classes let debiasing change the order within a task.
+        residuals: learn also what the map leaves over, by task and by what the solution does, and take it out; see
+            :class:`wmrl_env.correction.ResidualModel`. Repairs a model that is wrong on a whole class of solutions,
+            the order included.
         stream: where anchor pairs come from, an ``AnchorStream`` or its url; by default that of the ``AnchorSampling``
             below.
         update: False freezes the map, for evaluation.
@@ -114,7 +169,8 @@ class OnlineDebiasing(ScalarShell):
         ValueError: an argument out of its range, a wrong order of wrappers, or no anchors.
 
     ``info`` of a step: ``score`` as corrected; ``debiased_score`` the mapped prediction, also where the real score is
-    known; ``debiased_member_scores``; ``debiased_reward`` the reward at this height.
+    known; ``debiased_member_scores``; ``debiased_reward`` the reward at this height. With ``residuals``, ``residual``
+    is what was added to the mapped prediction, and ``residual_variance`` how uncertain it is.
     """
 
     core_type = DebiasingCore

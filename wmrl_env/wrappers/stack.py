@@ -9,6 +9,7 @@ from gymnasium.vector import VectorEnv
 from wmrl_env.correction import AnchorStream
 from wmrl_env.wrappers.anchor_sampling import AnchorSampling
 from wmrl_env.wrappers.compare_rewards import CompareRewards
+from wmrl_env.wrappers.exploit_guard import ExploitGuard
 from wmrl_env.wrappers.inverse_variance_denoising import InverseVarianceDenoising
 from wmrl_env.wrappers.online_debiasing import OnlineDebiasing, Stratify
 from wmrl_env.wrappers.shell import AnyEnv
@@ -31,20 +32,28 @@ def corrected(
     refit_every: int = 64,
     capacity: int = 5000,
     stratify: Stratify | None = None,
+    residuals: bool = False,
     weight_max: float = 4.0,
     warmup: int = 32,
     half_life: float = 64.0,
     carrier: Literal["info", "reward"] = "info",
+    audits: float = 0.0,
+    explore: float = 0.3,
+    optimism: float = 1.0,
+    pessimism: float = 1.0,
     stream: AnchorStream | str | None = None,
     update: bool = True,
 ) -> Any:
-    """``env`` in AnchorSampling, OnlineDebiasing, InverseVarianceDenoising and CompareRewards, from the inside out.
+    """``env`` in AnchorSampling, OnlineDebiasing, InverseVarianceDenoising, ExploitGuard (with ``audits`` above 0) and
+    CompareRewards, from the inside out.
 
     Args:
         env: environment over a world model, scalar or vector; the wrappers are of the same kind.
-        sandbox: who grades anchors.
+        sandbox: who grades anchors and audits.
+        audits: share of rows that ``ExploitGuard`` audits (its ``fraction``); 0 leaves it out.
 
-    The others are those of :class:`AnchorSampling`, :class:`OnlineDebiasing` and :class:`InverseVarianceDenoising`.
+    The others are those of :class:`AnchorSampling`, :class:`OnlineDebiasing`, :class:`InverseVarianceDenoising` and
+    :class:`ExploitGuard`.
 
     Raises:
         ValueError, TypeError: as these do.
@@ -56,16 +65,18 @@ def corrected(
         >>> env.get_wrapper_attr("realised_fraction")
         0.0
     """
-    kinds: tuple[Any, ...] = (AnchorSampling, OnlineDebiasing, InverseVarianceDenoising, CompareRewards)
+    kinds: tuple[Any, ...] = (AnchorSampling, OnlineDebiasing, InverseVarianceDenoising, ExploitGuard, CompareRewards)
     if isinstance(env, VectorEnv):
         from wmrl_env.wrappers import vector
 
         kinds = tuple(getattr(vector, kind.__name__) for kind in kinds)
-    sampling, debiasing, denoising, compare = kinds
+    sampling, debiasing, denoising, guard, compare = kinds
     env = sampling(
         env, sandbox, fraction, group_size, mode=mode, seed=seed, reuse=reuse, concurrency=concurrency, stream=stream,
         update=update,
     )  # fmt: skip
-    env = debiasing(env, min_pairs, refit_every, capacity, stratify, update=update)
+    env = debiasing(env, min_pairs, refit_every, capacity, stratify, residuals, update=update)
     env = denoising(env, weight_max, warmup, half_life, carrier, update=update)
+    if audits:
+        env = guard(env, audits, explore, optimism, pessimism, seed=seed, update=update)
     return compare(env)
