@@ -1,54 +1,21 @@
-"""Pairs of predicted and real score, and the stream through which corrections share them."""
+"""The stream through which corrections share anchor pairs, in one process or many."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import ClassVar
+
+from wmrl_env.correction.anchor_pair import AnchorPair
+from wmrl_env.correction.storages import MemoryStorage, Storage
 
 __all__ = ["AnchorPair", "AnchorStream"]
 
 
-@dataclass(frozen=True, slots=True)
-class AnchorPair:
-    """One submission graded by both the world model and the sandbox.
-
-    Attributes:
-        task_id: id of the research task.
-        group: key of the group that was anchored.
-        code_hash: hex digest of the solution.
-        predicted: the world model's score.
-        real: the sandbox's score.
-        member_scores: the ensemble members' scores, empty where there are none.
-        action_class: see :func:`wmrl_env.correction.action_class`.
-        terms: see :func:`wmrl_env.correction.solution_terms`; empty where no correction asks for them.
-        weight: how many rows this one stands for, above 0: 1 / the probability with which it was chosen to be executed,
-            up to a common factor.
-
-    Raises:
-        ValueError: a score is NaN or infinite, or the weight is not a positive number.
-    """
-
-    task_id: str
-    group: str
-    code_hash: str
-    predicted: float
-    real: float
-    member_scores: tuple[float, ...] = ()
-    action_class: str = ""
-    terms: tuple[str, ...] = ()
-    weight: float = 1.0
-
-    def __post_init__(self) -> None:
-        if not all(map(math.isfinite, (self.predicted, self.real, *self.member_scores))):
-            raise ValueError(f"the scores of an anchor pair must be finite, got {self}")
-        if not 0.0 < self.weight < math.inf:
-            raise ValueError(f"the weight of an anchor pair must be positive and finite, got {self.weight}")
-
-
 class AnchorStream:
     """Append-only stream of anchor pairs. Any number of writers and readers; each reader keeps its own cursor.
+
+    A cursor is a number of pairs: all readers see the same pairs in the same order, and those of one ``append``
+    together. A stream in memory is copied when pickled; one of SQLite or Ray is opened again by its name.
 
     >>> stream = AnchorStream()
     >>> stream.append([AnchorPair("churn", "churn/0", "ab12", predicted=0.8, real=0.6)])
@@ -60,30 +27,59 @@ class AnchorStream:
     _named: ClassVar[dict[str, AnchorStream]] = {}
 
     def __init__(self) -> None:
-        self._pairs: list[AnchorPair] = []
+        self._storage: Storage = MemoryStorage()
 
     @classmethod
     def open(cls, url: str | None = None) -> AnchorStream:
         """A new stream, or the one of that name.
 
         Args:
-            url: ``"memory://NAME"``: one stream a name in this process; ``None``: a new one of its own.
+            url: who shares the stream:
+
+                - ``None``: nobody, a new one.
+                - ``"memory://NAME"``: this process.
+                - ``"sqlite:///PATH"``: the processes of one machine, through a file that is made, with its folder,
+                  where missing. ``sqlite:///pairs.db`` is relative to the working folder, ``sqlite:////tmp/pairs.db``
+                  absolute.
+                - ``"ray://NAME"``: the processes of a Ray cluster, through a detached actor of that name in the
+                  namespace ``"wmrl"``, made where missing. Without a connection to a cluster, ``ray.init()`` looks for
+                  one as usual (``RAY_ADDRESS``) and else begins one on this machine.
+
+                What a file or actor already holds is read first, so a new experiment wants a new name.
 
         Raises:
-            ValueError: another kind of url.
+            ValueError: another kind of url, or the file is something else than a stream of this schema.
+            OSError: the file cannot be opened or written; ConnectionError: nor the cluster or its actor be reached.
+            ImportError: Ray is wanted and not installed.
+
+        What can fail here can fail again in :meth:`append`, :meth:`read` and ``len``, with the same errors.
         """
         if url is None:
             return cls()
-        scheme, separator, name = url.partition("://")
-        if scheme != "memory" or not separator or not name:
+        scheme, _, name = url.partition("://")
+        stream = cls()
+        if scheme == "memory" and name:
+            return cls._named.setdefault(name, stream)
+        if scheme == "sqlite" and name.startswith("/") and name not in ("/", "/:memory:"):
+            from wmrl_env.correction.storages.sqlite import SqliteStorage
+
+            stream._storage = SqliteStorage(name.removeprefix("/"))
+        elif scheme == "ray" and name:
+            from wmrl_env.correction.storages.ray import RayStorage
+
+            stream._storage = RayStorage(name)
+        else:
             raise ValueError(
-                f'stream {url!r} cannot be opened: streams live in one process so far; use "memory://NAME" or None'
+                f'there is no stream {url!r}: use "memory://NAME" within one process, "sqlite:///PATH" within one '
+                'machine, "ray://NAME" within a Ray cluster, or None for a stream of its own'
             )
-        return cls._named.setdefault(name, cls())
+        len(stream)  # a wrong name is an error here, not in the middle of a training
+        return stream
 
     def append(self, pairs: Iterable[AnchorPair]) -> None:
-        """Add pairs at the end."""
-        self._pairs.extend(tuple(pairs))
+        """Add pairs at the end, all or none; they are in the stream when this returns."""
+        if added := list(pairs):
+            self._storage.append(added)
 
     def read(self, cursor: int) -> tuple[list[AnchorPair], int]:
         """Pairs from position ``cursor`` on, and the cursor to read on with.
@@ -91,7 +87,7 @@ class AnchorStream:
         Raises:
             ValueError: a negative cursor.
         """
-        pairs = self._pairs[self.position(cursor) :]
+        pairs = self._storage.read(_checked(cursor))
         return pairs, cursor + len(pairs)
 
     def position(self, cursor: int) -> int:
@@ -100,9 +96,13 @@ class AnchorStream:
         Raises:
             ValueError: a negative cursor.
         """
-        if cursor < 0:
-            raise ValueError(f"cursor must be at least 0, got {cursor}")
-        return min(cursor, len(self))
+        return min(_checked(cursor), len(self))
 
     def __len__(self) -> int:
-        return len(self._pairs)
+        return self._storage.size()
+
+
+def _checked(cursor: int) -> int:
+    if cursor < 0:
+        raise ValueError(f"cursor must be at least 0, got {cursor}")
+    return cursor

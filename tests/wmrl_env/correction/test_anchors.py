@@ -27,10 +27,22 @@ def test_named_streams_are_shared_and_unnamed_are_not() -> None:
     assert AnchorStream.open() is not AnchorStream.open(None)
 
 
-@pytest.mark.parametrize("url", ["sqlite:///pairs.db", "ray://pairs", "memory://", "pairs"])
+@pytest.mark.parametrize(
+    "url", ["pairs", "memory://", "sqlite://pairs.db", "sqlite:///:memory:", "ray://", "redis://x"]
+)
 def test_other_urls_say_what_exists(url: str) -> None:
-    with pytest.raises(ValueError, match="memory://NAME"):
+    with pytest.raises(ValueError, match=r"memory://NAME.*sqlite:///PATH.*ray://NAME"):
         AnchorStream.open(url)
+
+
+def test_cursors_are_not_negative_but_may_lie_beyond_the_end() -> None:
+    stream = AnchorStream()
+    stream.append([pair(0.1)])
+    assert stream.read(5) == ([], 5)
+    assert stream.position(5) == 1
+    for refuses in (stream.read, stream.position):
+        with pytest.raises(ValueError, match="cursor must be at least 0, got -1"):
+            refuses(-1)
 
 
 @pytest.mark.parametrize("scores", [(float("nan"), 0.5, ()), (0.5, float("inf"), ()), (0.5, 0.5, (float("nan"),))])
@@ -38,3 +50,9 @@ def test_unknown_scores_make_no_pair(scores: tuple[float, float, tuple[float, ..
     predicted, real, members = scores
     with pytest.raises(ValueError, match="finite"):
         AnchorPair("task", "group", "hash", predicted, real, members)
+
+
+@pytest.mark.parametrize("weight", [0.0, -1.0, float("inf"), float("nan")])
+def test_a_weight_is_positive(weight: float) -> None:
+    with pytest.raises(ValueError, match="weight of an anchor pair must be positive and finite"):
+        AnchorPair("task", "group", "hash", 0.5, 0.5, weight=weight)

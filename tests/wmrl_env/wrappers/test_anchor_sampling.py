@@ -218,7 +218,7 @@ def test_a_spec_says_that_it_held_an_object() -> None:
         ({"schedule": "adaptive"}, "schedule must be 'uniform'"),
         ({"concurrency": 0}, "concurrency"),
         ({"mode": "later"}, "mode must be 'sync' or 'async'"),
-        ({"stream": "sqlite:///pairs.db"}, "memory://NAME"),
+        ({"stream": "pairs.db"}, "sqlite:///PATH"),
     ],
 )
 def test_bad_arguments(arguments: dict[str, object], message: str) -> None:
