@@ -8,6 +8,7 @@ from wmrl_env.correction.exploit import Evidence, ExploitTest
 from wmrl_env.correction.residuals import ResidualModel
 from wmrl_env.correction.reward_rule import RewardKind, RewardRule
 from wmrl_env.correction.schedule import UniformSchedule
+from wmrl_env.correction.smoothing import PredictionSmoother
 from wmrl_env.correction.terms import solution_terms
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "ExploitTest",
     "MonotoneMap",
     "OnlineCalibrator",
+    "PredictionSmoother",
     "ResidualModel",
     "RewardKind",
     "RewardRule",

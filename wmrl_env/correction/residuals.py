@@ -17,7 +17,7 @@ _FITTED = 300  # pairs that variances are estimated on, the latest
 _GROWTH = 1.5  # of the pairs seen, before they are estimated again
 _PRIOR = (np.log(0.003), 3.0)  # mean and deviation of a component's log variance: any size of a score's error
 _JITTER = 1e-5  # of noise: scores have no more digits
-_INNER = 6  # components that describe solutions; the others are noise of a pair
+_INNER = 7  # components that describe solutions; the others are noise of a pair
 
 
 class ResidualModel:
@@ -26,8 +26,9 @@ class ResidualModel:
     Its covariance is a sum of components, each with a variance of its own that the pairs decide on (maximum of the
     marginal likelihood, Rasmussen and Williams 2006, chapter 5, with a wide log-normal prior): a component that nothing
     speaks for goes to zero, so that a model that errs in no systematic way is hardly corrected. With ``s`` the share of
-    terms that two solutions have in common (cosine), ``q = 2 * prediction - 1`` and ``d`` the number of choices in
-    which they differ, the components are
+    terms that two solutions have in common (cosine), ``q = 2 * prediction - 1``, ``d`` the number of choices in which
+    they differ, and ``e = prediction - smoothed`` what a :class:`wmrl_env.correction.PredictionSmoother` takes for
+    noise or combinations, the components are
 
     ====================  =============================================================
     ``same task``         an offset of the task
@@ -35,6 +36,7 @@ class ResidualModel:
     ``s * same task``     what a choice is worth in this task
     ``s * q * q'``        a choice with which the prediction is worth less, or is inverted
     ``q * q'``            a slope that the map has not
+    ``e * e'``            how much of the prediction's own part is noise
     ``exp(-d) * same``    combinations of choices
     noise                 of every pair, and one in proportion to the members' variance
     ====================  =============================================================
@@ -80,11 +82,12 @@ class ResidualModel:
         while len(self.pairs) > keep:
             self.pairs.popleft()
 
-    def condition(self, residuals: np.ndarray) -> None:
+    def condition(self, residuals: np.ndarray, own: np.ndarray | None = None) -> None:
         """Learn the residuals of all remembered pairs.
 
         Args:
             residuals: shape (n,), ``real - calibrated`` of each of :attr:`pairs`.
+            own: shape (n,), ``prediction - smoothed`` of each; by default 0.
 
         Raises:
             ValueError: another number of residuals, or one that is not finite.
@@ -97,7 +100,7 @@ class ResidualModel:
             return
         from scipy.linalg import cho_solve
 
-        features = _Features(list(self.pairs))
+        features = _Features(list(self.pairs), np.zeros(len(residuals)) if own is None else own)
         if self._log_variances is None or self._seen >= min(
             _GROWTH * self._fitted_at, self._fitted_at + 0.5 * (self.pairs.maxlen or 0)
         ):
@@ -111,7 +114,11 @@ class ResidualModel:
         self._known = features
 
     def __call__(
-        self, task_ids: Sequence[str], terms: Sequence[tuple[str, ...]], predicted: np.ndarray
+        self,
+        task_ids: Sequence[str],
+        terms: Sequence[tuple[str, ...]],
+        predicted: np.ndarray,
+        own: np.ndarray | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Mean and variance of the residual of k solutions, float64 of shape (k,), in score units and their square.
 
@@ -119,15 +126,17 @@ class ResidualModel:
             task_ids: k ids.
             terms: of each, see :func:`wmrl_env.correction.solution_terms`.
             predicted: shape (k,), the world model's score before any correction. NaN gives NaN.
+            own: shape (k,), as in :meth:`condition`.
         """
         predicted = np.asarray(predicted, np.float64)
+        own = np.zeros(len(predicted)) if own is None else own
         if self._known is None or self._log_variances is None:
             nothing = np.where(np.isnan(predicted), np.nan, 0.0)
             return nothing, nothing.copy()
         from scipy.linalg import solve_triangular
 
         variances = np.exp(self._log_variances)
-        features = self._known.of(task_ids, terms, predicted)
+        features = self._known.of(task_ids, terms, predicted, own)
         cross = self._known.covariance(features, variances)  # (n, k)
         explained = solve_triangular(self._root, cross, lower=True, check_finite=False)
         variance = features.variance(variances) - np.einsum("nk,nk->k", explained, explained)
@@ -157,7 +166,7 @@ class ResidualModel:
 class _Features:
     """n solutions as the components of the covariance see them."""
 
-    def __init__(self, pairs: Sequence[AnchorPair]) -> None:
+    def __init__(self, pairs: Sequence[AnchorPair], own: np.ndarray) -> None:
         counts: dict[str, int] = {}
         for pair in pairs:
             for term in pair.terms:
@@ -166,11 +175,16 @@ class _Features:
         self._columns = {term: column for column, term in enumerate(telling)}
         self._tasks: dict[str, int] = {}
         self._fill(
-            [pair.task_id for pair in pairs], [pair.terms for pair in pairs], np.array([p.predicted for p in pairs])
+            [pair.task_id for pair in pairs],
+            [pair.terms for pair in pairs],
+            np.array([pair.predicted for pair in pairs]),
+            own,
         )
         self.spread = np.array([np.var(pair.member_scores) if pair.member_scores else 0.0 for pair in pairs])
 
-    def _fill(self, task_ids: Sequence[str], terms: Sequence[tuple[str, ...]], predicted: np.ndarray) -> None:
+    def _fill(
+        self, task_ids: Sequence[str], terms: Sequence[tuple[str, ...]], predicted: np.ndarray, own: np.ndarray
+    ) -> None:
         self.task = np.array([self._tasks.setdefault(task, len(self._tasks)) for task in task_ids], np.int64)
         self.terms = np.zeros((len(task_ids), len(self._columns)))
         self.count = np.zeros(len(task_ids))
@@ -179,19 +193,22 @@ class _Features:
             of_row[columns] = 1.0
             self.count[row] = len(columns)
         self.q = 2.0 * predicted - 1.0
+        self.own = np.asarray(own, np.float64)
 
-    def of(self, task_ids: Sequence[str], terms: Sequence[tuple[str, ...]], predicted: np.ndarray) -> _Features:
+    def of(
+        self, task_ids: Sequence[str], terms: Sequence[tuple[str, ...]], predicted: np.ndarray, own: np.ndarray
+    ) -> _Features:
         """Other solutions, in the same terms."""
         other = object.__new__(_Features)
         other._columns, other._tasks = self._columns, self._tasks
-        other._fill(task_ids, terms, predicted)
+        other._fill(task_ids, terms, predicted, own)
         return other
 
     def tail(self, size: int) -> _Features:
         """The last ``size`` of them."""
         other = object.__new__(_Features)
         other.__dict__.update(self.__dict__)
-        for name in ("task", "terms", "count", "q", "spread"):
+        for name in ("task", "terms", "count", "q", "own", "spread"):
             setattr(other, name, getattr(self, name)[-size:])
         return other
 
@@ -202,24 +219,22 @@ class _Features:
         shared = common / np.sqrt(np.maximum(self.count[:, None] * other.count, 1.0))
         slope = self.q[:, None] * other.q
         apart = 0.5 * (self.count[:, None] + other.count) - common
-        return same, shared, shared * same, shared * slope, slope, np.exp(-apart) * same
+        noise = self.own[:, None] * other.own
+        return same, shared, shared * same, shared * slope, slope, noise, np.exp(-apart) * same
 
     def covariance(self, other: _Features, variances: np.ndarray) -> np.ndarray:
         """Covariance of the residuals with those of ``other``, without noise: (n, k)."""
-        same, shared, _, _, slope, alike = self.components(other)
-        v_task, v_shared, v_own, v_inverted, v_slope, v_alike = variances[:_INNER]
-        return np.asarray(
-            same * (v_task + v_own * shared + v_alike * alike) + shared * (v_shared + v_inverted * slope) + v_slope * slope
-        )
+        same, shared, _, _, slope, noise, alike = self.components(other)
+        v_task, v_shared, v_own, v_inverted, v_slope, v_noise, v_alike = variances[:_INNER]
+        in_task = same * (v_task + v_own * shared + v_alike * alike)
+        return np.asarray(in_task + shared * (v_shared + v_inverted * slope) + v_slope * slope + v_noise * noise)
 
     def variance(self, variances: np.ndarray) -> np.ndarray:
         """Variance of each residual before any pair, without noise: (n,)."""
         has_terms = (self.count > 0).astype(np.float64)
-        v_task, v_shared, v_own, v_inverted, v_slope, v_alike = variances[:_INNER]
-        squared = self.q**2
-        return np.asarray(
-            v_task + has_terms * (v_shared + v_own + v_inverted * squared) + v_slope * squared + v_alike
-        )
+        v_task, v_shared, v_own, v_inverted, v_slope, v_noise, v_alike = variances[:_INNER]
+        slopes = v_slope * self.q**2 + v_noise * self.own**2
+        return np.asarray(v_task + has_terms * (v_shared + v_own + v_inverted * self.q**2) + slopes + v_alike)
 
     def noise(self, variances: np.ndarray) -> np.ndarray:
         """Variance of each pair's noise: (n,)."""

@@ -186,9 +186,7 @@ class AnchorCore(Core):
         for one, outcome in zip(predictions, outcomes, strict=True):
             if one is not None:
                 self._publish(one, outcome)
-        self.counts["ungraded_anchors"] += sum(
-            outcome is not None and outcome.score is None for outcome in outcomes
-        )
+        self.counts["ungraded_anchors"] += sum(outcome is not None and outcome.score is None for outcome in outcomes)
         return outcomes
 
     def group_keys(self, rows: np.ndarray) -> list[str]:
@@ -389,7 +387,8 @@ def is_predicted(batch: StepBatch) -> np.ndarray:
 
 def _submissions(batch: StepBatch) -> list[Submission]:
     return [
-        Submission(task, task_text(task), code) for task, code in zip(batch.task_ids, batch.require("code"), strict=True)
+        Submission(task, task_text(task), code)
+        for task, code in zip(batch.task_ids, batch.require("code"), strict=True)
     ]
 
 

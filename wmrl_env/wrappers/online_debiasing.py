@@ -12,6 +12,7 @@ from wmrl_env.correction import (
     AnchorPair,
     AnchorStream,
     OnlineCalibrator,
+    PredictionSmoother,
     ResidualModel,
     action_class,
     solution_terms,
@@ -47,6 +48,7 @@ class DebiasingCore(Core):
         self.stratify = stratify
         self.calibrator = OnlineCalibrator(min_pairs, refit_every, capacity)
         self.residuals = ResidualModel() if residuals else None
+        self.smoother = PredictionSmoother()
         self.update = update
         self.debiased = AnchorStream()  # the same pairs, with predictions debiased by a map that had not seen them
         self._anchors = anchors_below(env, self.name, stream)
@@ -62,6 +64,9 @@ class DebiasingCore(Core):
         debiased = np.where(predicted, self.calibrator(guesses, strata), guesses)
         debiased_members = np.where(predicted[:, None], self.calibrator(members, strata), members)
         if self.residuals is not None:
+            if self.update:
+                terms = [solution_terms(code) for code in codes]
+                self.smoother.add(task_ids, terms, np.where(predicted, batch.floats("raw_score"), np.nan))
             residual, variance = self.residuals_of(batch)
             debiased, debiased_members = debiased + residual, debiased_members + residual[:, None]
             batch.set("residual", residual)
@@ -91,9 +96,22 @@ class DebiasingCore(Core):
         if self.residuals is None:
             raise ValueError("OnlineDebiasing was made without residuals=True")
         terms = [solution_terms(code) for code in batch.require("code")]
-        mean, variance = self.residuals(batch.task_ids, terms, batch.floats("raw_score"))
+        mean, variance = self._residual(self.residuals, batch.task_ids, terms, batch.floats("raw_score"))
         usable = is_predicted(batch) & np.isfinite(mean)
         return np.where(usable, mean, 0.0), np.where(usable, variance, 0.0)
+
+    def _residual(
+        self,
+        residuals: ResidualModel,
+        task_ids: Sequence[str],
+        terms: Sequence[tuple[str, ...]],
+        predicted: np.ndarray,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        return residuals(task_ids, terms, predicted, self._own_part(task_ids, terms, predicted))
+
+    def _own_part(self, task_ids: Sequence[str], terms: Sequence[tuple[str, ...]], predicted: np.ndarray) -> np.ndarray:
+        """What predictions say beyond the smoothed ones, 0 where there is nothing to smooth."""
+        return np.nan_to_num(predicted - self.smoother(task_ids, terms))
 
     def learn(self) -> None:
         """Read on in the stream. Pairs are debiased before the map learns from them: their residuals are honest."""
@@ -110,7 +128,8 @@ class DebiasingCore(Core):
 
     def _condition(self, residuals: ResidualModel) -> None:
         predicted, real = _scores(residuals.pairs)
-        residuals.condition(real - self.calibrator(predicted, self._strata_of(residuals.pairs)))
+        own = self._own_part(*_identities(residuals.pairs), predicted)
+        residuals.condition(real - self.calibrator(predicted, self._strata_of(residuals.pairs)), own)
 
     def _strata_of(self, pairs: Iterable[AnchorPair]) -> list[str]:
         return [self._stratum(pair.task_id, pair.action_class) for pair in pairs]
@@ -118,8 +137,7 @@ class DebiasingCore(Core):
     def _debias(self, pairs: list[AnchorPair]) -> Iterator[AnchorPair]:
         shifts = np.zeros(len(pairs))
         if self.residuals is not None:
-            task_ids, terms = [pair.task_id for pair in pairs], [pair.terms for pair in pairs]
-            shifts, _ = self.residuals(task_ids, terms, _scores(pairs)[0])
+            shifts, _ = self._residual(self.residuals, *_identities(pairs), _scores(pairs)[0])
         for pair, stratum, shift in zip(pairs, self._strata_of(pairs), shifts.tolist(), strict=True):
             scores = self.calibrator(np.array([[pair.predicted, *pair.member_scores]]), [stratum])[0] + shift
             yield replace(pair, predicted=float(scores[0]), member_scores=tuple(scores[1:].tolist()))
@@ -128,6 +146,7 @@ class DebiasingCore(Core):
         return super().state_dict() | {
             "calibrator": self.calibrator.state_dict(),
             "residuals": None if self.residuals is None else self.residuals.state_dict(),
+            "smoother": self.smoother.state_dict(),
             "cursor": self._cursor,
         }
 
@@ -137,9 +156,15 @@ class DebiasingCore(Core):
         if (state["residuals"] is None) != (self.residuals is None):
             raise ValueError("the state is of an OnlineDebiasing with another residuals=")
         if self.residuals is not None:
+            self.smoother.load_state_dict(state["smoother"])
             self.residuals.load_state_dict(state["residuals"])
             self._condition(self.residuals)
         self._cursor = self._anchors.position(state["cursor"])
+
+
+def _identities(pairs: Collection[AnchorPair]) -> tuple[list[str], list[tuple[str, ...]]]:
+    """Task ids and terms, n each."""
+    return [pair.task_id for pair in pairs], [pair.terms for pair in pairs]
 
 
 def _scores(pairs: Collection[AnchorPair]) -> tuple[np.ndarray, np.ndarray]:
