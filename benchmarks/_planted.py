@@ -56,10 +56,8 @@ class Truth:
             if failing:
                 worst = self.scores[task] < np.quantile(self.scores[task], failing)
                 self.scores[task] = np.where(worst, FAILED, self.scores[task])
-        self.executions = 0
 
     def execute(self, submissions: Sequence[Submission]) -> list[Outcome]:
-        self.executions += len(submissions)
         scores = [float(self.scores[int(one.task_id), _INDEX[one.code.strip()]]) for one in submissions]
         return [
             Outcome(Status.VALID, score, render_feedback(Status.VALID, score=score), score, 1.0, "sandbox")
@@ -72,6 +70,30 @@ class Truth:
         for decision in range(1, DECISIONS):
             chances = (chances[:, :, None] * policy[:, decision][:, None, :]).reshape(TASKS, -1)
         return float((chances * self.scores).sum(1).mean())
+
+
+class CountingSandbox:
+    """The truth at a price: executions are counted, and what was executed once is known from then on."""
+
+    def __init__(self, truth: Truth) -> None:
+        self.truth = truth
+        self.executions = 0
+        self._executed: set[tuple[str, str]] = set()
+
+    @property
+    def distinct(self) -> int:
+        """Executions but for those that a cache would have saved."""
+        return len(self._executed)
+
+    def execute(self, submissions: Sequence[Submission]) -> list[Outcome]:
+        self.executions += len(submissions)
+        self._executed.update((one.task_id, one.code) for one in submissions)
+        return self.truth.execute(submissions)
+
+    def lookup(self, submissions: Sequence[Submission]) -> list[Outcome | None]:
+        """Outcomes of what was executed before, ``None`` for the others."""
+        known = [(one.task_id, one.code) in self._executed for one in submissions]
+        return [one if have else None for one, have in zip(self.truth.execute(submissions), known, strict=True)]
 
 
 def _drift(predicted: int, score: float) -> float:
@@ -141,42 +163,46 @@ class Agent:
 
 def train(
     truth: Truth,
-    backend: Backend,
-    wrap: Callable[[Any], Any],
+    world: dict[str, Any] | None,
+    wrap: Callable[[Any, CountingSandbox], Any],
     seed: int,
     steps: int = STEPS,
     learning_rate: float = 0.5,
     after_step: Callable[[Any], None] = lambda env: None,
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Train an agent through the batched environment and its wrappers.
 
     Args:
-        wrap: puts the corrections on the env.
+        world: how the world model errs; None trains on the truth.
+        wrap: puts the corrections on the env, with the sandbox for anchors.
         after_step: called with the wrapped env.
 
     Returns:
-        Expected true score and real executions so far after each step, shape (steps,) each.
+        Expected true score, real executions so far, and distinct ones among them, after each step, (steps,) each.
     """
+    sandbox = CountingSandbox(truth)
+    backend = sandbox if world is None else make_model(world, truth, seed)
     env = wrap(
         AutoResearchVectorEnv(
             TASKS * GROUP, task=tasks()[0], backend=backend, max_turns=1, reward="score", autoreset_mode="Disabled"
-        )
+        ),
+        sandbox,
     )
     agent = Agent(seed, learning_rate)
     of_row = [task for task in tasks() for _ in range(GROUP)]
     base = OPTIONS ** np.arange(DECISIONS - 1, -1, -1)
-    values, executions = np.zeros(steps), np.zeros(steps)
-    before = truth.executions
-    predicted = 0
+    values, executions, distinct = np.zeros((3, steps))
     for step in range(steps):
         env.reset(options={"task": of_row, "group": [step * TASKS + row // GROUP for row in range(TASKS * GROUP)]})
         actions = agent.act()
         _, rewards, _, _, infos = env.step([_CODES[i] for i in (actions.reshape(-1, DECISIONS) @ base).tolist()])
-        predicted += int((infos["source"] == "world_model").sum())
         weights = infos.get("reward_weight", np.ones(len(rewards)))
         agent.learn(actions, rewards.reshape(TASKS, GROUP), weights.reshape(TASKS, GROUP))
-        values[step] = truth.value(agent.policy)
-        executions[step] = truth.executions - before - predicted  # the model asks the truth once a prediction
+        values[step], executions[step], distinct[step] = (
+            truth.value(agent.policy),
+            sandbox.executions,
+            sandbox.distinct,
+        )
         after_step(env)
     env.close()
-    return values, executions
+    return values, executions, distinct

@@ -39,7 +39,7 @@ def corrected(
     carrier: Literal["info", "reward"] = "info",
     audits: float = 0.0,
     explore: float = 0.3,
-    optimism: float = 1.0,
+    optimism: float = 2.0,
     pessimism: float = 1.0,
     stream: AnchorStream | str | None = None,
     update: bool = True,
