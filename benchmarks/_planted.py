@@ -16,7 +16,7 @@ import numpy as np
 
 from wmrl_env.envs import AutoResearchVectorEnv
 from wmrl_env.tasks import ResearchTask
-from world_models import Backend, Outcome, Status, Submission
+from world_models import Outcome, Status, Submission
 from world_models.corrupted import CorruptedModel
 from world_models.outcomes import render_feedback
 
