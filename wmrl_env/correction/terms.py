@@ -54,12 +54,15 @@ def _name(node: ast.AST) -> str:
 
 def _constant(node: ast.AST) -> str | None:
     """A short constant or the name of something, as text."""
-    if isinstance(node, ast.Constant):
-        text = repr(node.value)
-    elif isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant):
-        text = ast.unparse(node)
-    elif isinstance(node, (ast.Name, ast.Attribute)):
-        text = _name(node)
-    else:
+    try:
+        if isinstance(node, ast.Constant):
+            text = repr(node.value)
+        elif isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant):
+            text = ast.unparse(node)
+        elif isinstance(node, (ast.Name, ast.Attribute)):
+            text = _name(node)
+        else:
+            return None
+    except ValueError:  # an integer of more digits than Python prints
         return None
     return text if len(text) <= _LONGEST else None
