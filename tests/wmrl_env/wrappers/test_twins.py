@@ -15,7 +15,10 @@ from wmrl_env import wrappers
 from wmrl_env.wrappers import vector
 from world_models.store import TransitionStore
 
-pytestmark = pytest.mark.usefixtures("fake_task")
+pytestmark = [
+    pytest.mark.usefixtures("fake_task"),
+    pytest.mark.filterwarnings("ignore:the world model flatters"),
+]
 
 Stack = Callable[[Any, Any], Any]
 
@@ -28,6 +31,12 @@ def debiased(env: Any, kinds: Any) -> Any:
     return kinds.OnlineDebiasing(anchored(env, kinds), min_pairs=12, refit_every=5, stratify="action_class")
 
 
+def guarded(env: Any, kinds: Any) -> Any:
+    """With alarms: the planted model flatters every class."""
+    env = kinds.OnlineDebiasing(anchored(env, kinds, 0.3), min_pairs=12, refit_every=5, residuals=True)
+    return kinds.ExploitGuard(env, 0.6, explore=0.8, alpha=0.9, tolerance=0.0)
+
+
 STACKS: dict[str, Stack] = {
     "AnchorSampling": anchored,
     "reuse": lambda env, kinds: kinds.AnchorSampling(env, Truth(), 0.5, 2, reuse=True),
@@ -36,6 +45,7 @@ STACKS: dict[str, Stack] = {
     "carrier": lambda env, kinds: kinds.InverseVarianceDenoising(anchored(env, kinds), warmup=3, carrier="reward"),
     "CompareRewards": lambda env, kinds: kinds.CompareRewards(debiased(env, kinds)),
     "RecordTransitions": lambda env, kinds: kinds.RecordTransitions(anchored(env, kinds), TransitionStore(":memory:")),
+    "ExploitGuard": guarded,
     "corrected": lambda env, kinds: wrappers.corrected(
         env, Truth(), fraction=0.5, group_size=2, min_pairs=12, refit_every=5, warmup=3
     ),
@@ -104,6 +114,27 @@ def test_rows_do_not_disturb_each_other(mode: AutoresetMode) -> None:
     for row in numbers:
         replies = tuple(reply(int(number)) for number in row)
         assert_same(inside.step(replies)[1:], outside.step(replies)[1:])
+
+
+@pytest.mark.parametrize("fraction", [0.0, 1.0])
+def test_rows_audited_all_or_none_do_not_disturb_each_other(fraction: float) -> None:
+    """Between that, three scalar wrappers each have draws, rivals and evidence of their own."""
+
+    def stack(env: Any, kinds: Any) -> Any:
+        return kinds.ExploitGuard(anchored(env, kinds, 0.0), fraction, tolerance=0.9)
+
+    mode = AutoresetMode.SAME_STEP
+    inside = SyncVectorEnv([lambda: stack(scalar_env(), wrappers)] * 3, autoreset_mode=mode)
+    outside = stack(vector_env(3, mode), vector)
+    seen = [rollout(env, vague=0.0) for env in (inside, outside)]
+    assert_same(*seen)
+    assert any(infos["audited"].any() for *_, infos in seen[0]) == bool(fraction)
+
+
+def test_guarded_twins_were_alarmed() -> None:
+    env = guarded(vector_env(3), vector)
+    rollout(env)
+    assert env.alarms
 
 
 @pytest.mark.parametrize("mode", MODES)
