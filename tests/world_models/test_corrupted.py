@@ -52,6 +52,28 @@ def test_noise_is_as_chosen(correlation) -> None:
     assert {outcome.variance for outcome in outcomes} == {model.variance(0.6)}
 
 
+def test_fresh_noise_is_drawn_anew_for_equal_submissions() -> None:
+    same = many(1) * 2000
+    read_off = CorruptedModel(Truth(), noise=0.05, seed=1).execute(same)
+    assert len({outcome.score for outcome in read_off}) == 1
+    scores = np.array(
+        [outcome.score for outcome in CorruptedModel(Truth(), noise=0.05, seed=1, fresh=True).execute(same)]
+    )
+    assert len(set(scores.tolist())) == 2000
+    assert scores.mean() == pytest.approx(0.6, abs=0.003)
+    assert scores.var() == pytest.approx(CorruptedModel(Truth(), noise=0.05).variance(0.6), rel=0.15)
+    assert abs(np.corrcoef(scores[1:], scores[:-1])[0, 1]) < 0.1
+
+
+def test_fresh_noise_goes_on_from_batch_to_batch_and_the_seed_decides_it() -> None:
+    first, again, other = (CorruptedModel(Truth(), seed=seed, fresh=True) for seed in (1, 1, 2))
+    rows = many(1) * 6
+    drawn = first.execute(rows)
+    assert [outcome for half in (rows[:2], rows[2:]) for outcome in again.execute(half)] == drawn
+    assert other.execute(rows) != drawn
+    assert first.execute(rows) != drawn
+
+
 def test_seed_decides_and_scores_stay_in_range() -> None:
     rows = many(50)
     first = CorruptedModel(Truth(), noise=2.0, seed=1).execute(rows)

@@ -96,6 +96,52 @@ def test_bad_pairs(predicted: list[float], real: list[float]) -> None:
         fit_monotone(np.array(predicted), np.array(real))
 
 
+@given(st.integers(0, 2**32 - 1))
+def test_an_integer_weight_is_as_many_pairs(seed: int) -> None:
+    """Where every step has pairs enough: how small a step is, pairs say and not their weights."""
+    rng = np.random.default_rng(seed)
+    predicted = np.repeat(np.sort(rng.uniform(size=6)), 5)
+    real, weights = rng.uniform(size=30), rng.integers(1, 5, size=30)
+    weighted = fit_monotone(predicted, real, weights.astype(float))
+    repeated = fit_monotone(np.repeat(predicted, weights), np.repeat(real, weights))
+    assert weighted(GRID) == pytest.approx(repeated(GRID))
+
+
+@given(st.integers(1, 60), st.floats(0.01, 100.0), st.integers(0, 2**32 - 1))
+def test_only_relative_weights_matter(n: int, scale: float, seed: int) -> None:
+    predicted, real, weights = np.random.default_rng(seed).uniform(0.05, 1.0, size=(3, n))
+    one, other = (fit_monotone(predicted, real, weights * factor) for factor in (1.0, scale))
+    assert other(GRID) == pytest.approx(one(GRID))
+
+
+def test_equal_weights_are_no_weights() -> None:
+    predicted, real, _ = drawn(100)
+    fit, plain = fit_monotone(predicted, real, np.ones(100)), fit_monotone(predicted, real)
+    assert (fit.x.tolist(), fit.y.tolist()) == (plain.x.tolist(), plain.y.tolist())
+
+
+@given(pairs, st.randoms())
+def test_order_of_weighted_pairs_does_not_matter(values: list[tuple[float, float]], random) -> None:  # type: ignore[no-untyped-def]
+    weighted = [(*pair, 0.1 + random.random()) for pair in values]
+    shuffled = weighted.copy()
+    random.shuffle(shuffled)
+    fit, again = (fit_monotone(*np.array(rows).T) for rows in (weighted, shuffled))
+    assert (fit.x.tolist(), fit.y.tolist()) == (again.x.tolist(), again.y.tolist())
+
+
+@pytest.mark.parametrize("weights", [[1.0], [1.0, 0.0], [1.0, -1.0], [1.0, np.nan], [1.0, np.inf], [[1.0, 1.0]]])
+def test_bad_weights(weights: list[float]) -> None:
+    with pytest.raises(ValueError, match="weights must be 2 positive, finite numbers"):
+        fit_monotone(np.array([0.1, 0.2]), np.array([0.1, 0.2]), np.array(weights))
+
+
+@given(st.floats(0.3, 2.0), st.floats(0.0, 0.3), st.integers(0, 2**32 - 1))
+def test_scale_and_shift_of_a_noiseless_model_are_undone(scale: float, shift: float, seed: int) -> None:
+    real = np.sort(np.random.default_rng(seed).uniform(0.2, 0.8, 200))
+    fit = fit_monotone(scale * real + shift, real)
+    assert fit(scale * real[10:-10] + shift) == pytest.approx(real[10:-10], abs=0.05)
+
+
 def drawn(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, list[str]]:
     rng = np.random.default_rng(seed)
     predicted = rng.uniform(size=n)
@@ -194,6 +240,45 @@ def test_state_continues_bit_equal() -> None:
     for one in (calibrator, copy):
         one.update(predicted[217:], real[217:], strata[217:])
     assert copy.state_dict() == calibrator.state_dict()
+
+
+@settings(max_examples=20)
+@given(st.permutations(range(40)))
+def test_order_of_the_pairs_between_two_fits_does_not_matter(order: list[int]) -> None:
+    predicted, real, strata = drawn(80)
+    weights = np.linspace(0.5, 2.0, 80)
+    rows = [*range(40), *(40 + place for place in order)]
+    straight, shuffled = (OnlineCalibrator(min_pairs=40, refit_every=40) for _ in range(2))
+    straight.update(predicted, real, strata, weights)
+    shuffled.update(predicted[rows], real[rows], [strata[row] for row in rows], weights[rows])
+    names = ["s0", "s1", "s2"] * 19
+    assert shuffled(GRID, names).tolist() == straight(GRID, names).tolist()
+
+
+def test_weights_undo_a_choice_of_what_was_executed() -> None:
+    """Of solutions predicted alike, the good ones were executed three times as often."""
+    calibrator = OnlineCalibrator(min_pairs=40)
+    real = np.append(np.full(30, 0.9), np.full(10, 0.1))
+    calibrator.update(np.full(40, 0.5), real, None, np.append(np.full(30, 1.0), np.full(10, 3.0)))
+    assert calibrator(np.array([0.5])) == pytest.approx([0.5])
+
+
+def test_weights_survive_in_the_state() -> None:
+    predicted, real, strata = drawn(100)
+    calibrator, copy = (OnlineCalibrator(min_pairs=60, refit_every=30, capacity=80) for _ in range(2))
+    calibrator.update(predicted[:70], real[:70], strata[:70], np.linspace(0.1, 3.0, 70))
+    copy.load_state_dict(json.loads(json.dumps(calibrator.state_dict())))
+    for one in (calibrator, copy):
+        one.update(predicted[70:], real[70:], strata[70:], np.linspace(3.0, 0.1, 30))
+    assert copy.state_dict() == calibrator.state_dict()
+
+
+@pytest.mark.parametrize("weights", [[1.0, 0.0], [1.0, -1.0], [np.nan, 1.0], [1.0, np.inf], [1.0], [1.0] * 3])
+def test_bad_weights_are_refused_and_nothing_is_kept(weights: list[float]) -> None:
+    calibrator = OnlineCalibrator()
+    with pytest.raises(ValueError):
+        calibrator.update(np.array([0.1, 0.2]), np.array([0.1, 0.2]), None, np.array(weights))
+    assert not calibrator.pairs
 
 
 def test_unknown_outcomes_are_refused_and_nothing_is_kept() -> None:

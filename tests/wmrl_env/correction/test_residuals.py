@@ -252,7 +252,6 @@ def test_state_continues_bit_equal(n: int) -> None:
     model.add(pairs[:n])
     model.condition(residuals[:n])
     copy.load_state_dict(json.loads(json.dumps(model.state_dict())))
-    copy.condition(residuals[:n])
     probe = draw(rng, 30, tasks=3)
     assert np.array_equal(copy(*probe), model(*probe))
     for one in (model, copy):

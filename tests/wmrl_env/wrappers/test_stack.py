@@ -30,6 +30,29 @@ def test_corrected_stacks_in_order(env: str) -> None:
     assert built.get_wrapper_attr("reward_kind") == "improvement"
 
 
+@pytest.mark.parametrize("make", [scalar_env, lambda: vector_env(2)], ids=["scalar", "vector"])
+def test_corrected_has_a_guard_where_there_are_audits(make: Callable[[], Any]) -> None:
+    built = wrappers.corrected(
+        make(), Truth(), audits=0.2, explore=0.4, optimism=1.5, pessimism=2.5, seed=4, update=False
+    )
+    of_kind = wrappers if isinstance(built, gym.Env) else vector
+    assert [layer for layer in layers(built) if isinstance(layer, of_kind.ExploitGuard)]
+    assert names(built)[:3] == ["CompareRewards", "ExploitGuard", "InverseVarianceDenoising"]
+    guard = built.env
+    assert (guard.fraction, guard.explore, guard.optimism, guard.pessimism) == (0.2, 0.4, 1.5, 2.5)
+    assert not guard.core.update
+    another = wrappers.corrected(make(), Truth(), audits=0.2, seed=5)
+    assert guard.state_dict()["rng"] != another.env.state_dict()["rng"]
+    assert guard.state_dict()["rng"] == wrappers.corrected(make(), Truth(), audits=0.1, seed=4).env.state_dict()["rng"]
+
+
+@pytest.mark.parametrize("make", [scalar_env, lambda: vector_env(2)], ids=["scalar", "vector"])
+def test_corrected_has_none_without_audits_and_refuses_more_than_all(make: Callable[[], Any]) -> None:
+    assert "ExploitGuard" not in names(wrappers.corrected(make(), Truth(), audits=0.0))
+    with pytest.raises(ValueError, match="fraction"):
+        wrappers.corrected(make(), Truth(), audits=1.1)
+
+
 def test_a_wrong_order_says_the_right_one() -> None:
     def sampled() -> gym.Env:  # type: ignore[type-arg]
         return AnchorSampling(scalar_env(), Truth())
@@ -100,6 +123,7 @@ def test_signatures_are_those_of_the_documentation() -> None:
         "AnchorSampling",
         "OnlineDebiasing",
         "InverseVarianceDenoising",
+        "ExploitGuard",
         "CompareRewards",
         "RecordTransitions",
     ):
