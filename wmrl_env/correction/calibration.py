@@ -187,6 +187,11 @@ class OnlineCalibrator:
             if self._unfitted >= (self.refit_every if self.fitted else self.min_pairs):
                 self._fit()
 
+    def forget(self, keep: int) -> None:
+        """Forget all but the last ``keep`` pairs; the map in use stays until the next fit."""
+        while len(self.pairs) > keep:
+            self.pairs.popleft()
+
     def _fit(self) -> None:
         ordered = sorted(self.pairs)  # sums of floats depend on their order, the map must not
         predicted, real, weights = np.array([(p, r, w) for p, r, _, w in ordered]).T

@@ -63,6 +63,7 @@ class ResidualModel:
         self._fitted_at = 0  # pairs seen when the variances were estimated last
         self._log_variances: np.ndarray | None = None
         self._known: _Features | None = None
+        self._given: tuple[np.ndarray, np.ndarray] | None = None  # residuals and own parts, of the last condition()
         self._root = np.zeros((0, 0))  # Cholesky factor of the pairs' covariance
         self._solved = np.zeros(0)  # covariance^-1 residuals
 
@@ -95,17 +96,24 @@ class ResidualModel:
         residuals = np.asarray(residuals, np.float64)
         if residuals.shape != (len(self.pairs),) or not np.isfinite(residuals).all():
             raise ValueError(f"need a finite residual of each of {len(self.pairs)} pairs, got shape {residuals.shape}")
+        own = np.zeros(len(residuals)) if own is None else np.asarray(own, np.float64)
+        self._given = residuals, own
         if len(residuals) < self.min_pairs:
             self._known = None
             return
-        from scipy.linalg import cho_solve
-
-        features = _Features(list(self.pairs), np.zeros(len(residuals)) if own is None else own)
+        features = _Features(list(self.pairs), own)
         if self._log_variances is None or self._seen >= min(
             _GROWTH * self._fitted_at, self._fitted_at + 0.5 * (self.pairs.maxlen or 0)
         ):
             self._log_variances = _estimate(features.tail(_FITTED), residuals[-_FITTED:], self._log_variances)
             self._fitted_at = self._seen
+        self._solve(features, residuals)
+
+    def _solve(self, features: _Features, residuals: np.ndarray) -> None:
+        from scipy.linalg import cho_solve
+
+        if self._log_variances is None:
+            return
         variances = np.exp(self._log_variances)
         covariance = features.covariance(features, variances)
         covariance[np.diag_indices_from(covariance)] += features.noise(variances)
@@ -143,8 +151,10 @@ class ResidualModel:
         return cross.T @ self._solved, np.maximum(variance, 0.0)
 
     def state_dict(self) -> dict[str, Any]:
-        """Pairs and variances as JSON types; :meth:`condition` has to follow on :meth:`load_state_dict`."""
+        """Everything that a new model of the same arguments needs to go on bit-equal, as JSON types."""
+        given = None if self._known is None or self._given is None else [part.tolist() for part in self._given]
         return {
+            "given": given,
             "pairs": [asdict(pair) for pair in self.pairs],
             "seen": self._seen,
             "fitted_at": self._fitted_at,
@@ -158,9 +168,13 @@ class ResidualModel:
         )
         self.pairs = deque((AnchorPair(**pair) for pair in pairs), maxlen=self.pairs.maxlen)
         self._seen, self._fitted_at = state["seen"], state["fitted_at"]
-        given = state["log_variances"]
-        self._log_variances = None if given is None else np.array(given, np.float64)
-        self._known = None
+        logs = state["log_variances"]
+        self._log_variances = None if logs is None else np.array(logs, np.float64)
+        self._known = self._given = None
+        if state["given"] is not None:
+            residuals, own = (np.array(part, np.float64) for part in state["given"])
+            self._given = residuals, own
+            self._solve(_Features(list(self.pairs)[: len(own)], own), residuals)
 
 
 class _Features:

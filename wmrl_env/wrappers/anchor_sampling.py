@@ -11,7 +11,14 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from wmrl_env import tasks
-from wmrl_env.correction import AnchorPair, AnchorStream, UniformSchedule, action_class, solution_terms
+from wmrl_env.correction import (
+    AdaptiveSchedule,
+    AnchorPair,
+    AnchorStream,
+    UniformSchedule,
+    action_class,
+    solution_terms,
+)
 from wmrl_env.envs.resolve import BackendSource
 from wmrl_env.wrappers.batch import StepBatch
 from wmrl_env.wrappers.shell import AnyEnv, Core, ScalarShell
@@ -21,6 +28,7 @@ __all__ = ["AnchorCore", "AnchorSampling", "is_predicted", "task_text"]
 
 _PENDING_PER_WORKER = 2  # background executions begun or waiting: more would be outdated before they start
 _CERTAIN = (Status.MALFORMED, Status.SYNTAX_ERROR)  # decided by exact checks, never predicted
+_SCHEDULES = {"uniform": UniformSchedule, "adaptive": AdaptiveSchedule}
 
 
 class _Prediction(NamedTuple):
@@ -52,22 +60,31 @@ class AnchorCore(Core):
         concurrency: int | None = None,
         stream: AnchorStream | str | None = None,
         update: bool = True,
+        max_executions: int | None = None,
+        max_seconds: float | None = None,
     ) -> None:
         super().__init__(env)
         if group_size < 1:
             raise ValueError(f"group_size must be at least 1, got {group_size}")
-        if schedule != "uniform":
-            raise ValueError(f"schedule must be 'uniform', the only one so far; got {schedule!r}")
+        if schedule not in _SCHEDULES:
+            raise ValueError(f"schedule must be one of {tuple(_SCHEDULES)}, got {schedule!r}")
         if mode not in ("sync", "async"):
             raise ValueError(f"mode must be 'sync' or 'async', got {mode!r}")
         if concurrency is not None and concurrency < 1:
             raise ValueError(f"concurrency must be at least 1, or None for the sandbox's workers; got {concurrency}")
+        for name, limit in (("max_executions", max_executions), ("max_seconds", max_seconds)):
+            if limit is not None and not limit >= 0:
+                raise ValueError(f"{name} must be at least 0, or None for no limit; got {limit}")
         if isinstance(sandbox, str) and sandbox.startswith("<"):
             raise ValueError(
                 f"the sandbox was {sandbox}, and a spec cannot hold an object: name it, as 'sandbox' or "
                 "'module:attribute'"
             )
-        self.schedule = UniformSchedule(fraction, seed)
+        self.schedule: UniformSchedule = _SCHEDULES[schedule](fraction, seed)
+        self.heard = True  # False once a layer above tells the schedule of better residuals
+        self.max_executions = max_executions
+        self.max_seconds = max_seconds
+        self.seconds = 0.0  # of all executions
         self.group_size = group_size
         self.mode = mode
         self.reuse = reuse
@@ -100,12 +117,22 @@ class AnchorCore(Core):
         """Anchored steps that the sandbox could not grade."""
         return self.counts["ungraded_anchors"]
 
+    @property
+    def spent(self) -> bool:
+        """Whether the budget of executions or of seconds is used up: no more anchors, no more audits."""
+        return (self.max_executions is not None and self.counts["executions"] >= self.max_executions) or (
+            self.max_seconds is not None and self.seconds >= self.max_seconds
+        )
+
     def anchor_summary(self) -> dict[str, float]:
-        """Counts of groups, steps, executions, pairs; ``realised_fraction`` of groups."""
+        """Counts of groups, steps, executions, pairs; ``realised_fraction`` of groups; the schedule's ``share`` now;
+        ``seconds`` of execution."""
         return {
             "groups": len(self._groups),
             "anchored_groups": sum(self._groups.values()),
             "realised_fraction": self.realised_fraction,
+            "share": self.schedule.share,
+            "seconds": self.seconds,
             **self.counts,
         }
 
@@ -121,7 +148,7 @@ class AnchorCore(Core):
                 self._episodes[task] = episode + 1
                 key = f"{task}@{self.schedule.seed}.{episode // self.group_size}"
             if key not in self._groups:
-                self._groups[key] = self.schedule(len(self._groups))
+                self._groups[key] = self.schedule(len(self._groups)) and not self.spent
             self._group[row] = key
             self._anchored[row] = self._groups[key]
 
@@ -176,6 +203,7 @@ class AnchorCore(Core):
             Real outcomes, ``None`` for other rows. In async mode executions only begin here and all are ``None``.
         """
         submissions = _submissions(batch)
+        wanted = wanted & (not self.spent)
         predictions = self._predictions(batch, submissions, batch.floats("raw_score"), weights)
         self.counts["audits"] += int(wanted.sum())
         if self.mode == "async":
@@ -228,7 +256,7 @@ class AnchorCore(Core):
                 )
             for row, outcome in zip(rows, executed, strict=True):
                 outcomes[row] = outcome
-            self.counts["executions"] += sum(map(_ran, executed))
+            self._count(executed)
         return outcomes
 
     def _known(self, submissions: list[Submission], wanted: np.ndarray) -> list[Outcome | None]:
@@ -269,10 +297,15 @@ class AnchorCore(Core):
                 self.counts["ungraded_anchors"] += 1
                 warnings.warn(f"an anchor failed in the background, and is left out: {error!r}", stacklevel=2)
                 continue
-            self.counts["executions"] += _ran(outcome)
+            self._count([outcome])
             self.counts["ungraded_anchors"] += outcome.score is None
             if one.digest not in self._paired:
                 self._publish(one, outcome)
+
+    def _count(self, executed: list[Outcome]) -> None:
+        ran = [outcome for outcome in executed if _ran(outcome)]
+        self.counts["executions"] += len(ran)
+        self.seconds += sum(outcome.seconds for outcome in ran)
 
     def _publish(self, one: _Prediction, outcome: Outcome | None) -> None:
         """A pair into the stream, where both sides are known."""
@@ -292,6 +325,8 @@ class AnchorCore(Core):
             weight=one.weight,
         )
         self.stream.append([pair])
+        if self.heard:
+            self.schedule.observe([pair.task_id], np.array([pair.real - pair.predicted]), np.array([pair.real]))
 
     def close(self) -> None:
         self._harvest()
@@ -316,6 +351,8 @@ class AnchorCore(Core):
             "anchored": self._anchored.tolist(),
             "paired": sorted(self._paired),
             "counts": dict(self.counts),
+            "seconds": self.seconds,
+            "schedule": self.schedule.state_dict(),
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -328,6 +365,8 @@ class AnchorCore(Core):
         self._anchored = np.array(state["anchored"], np.bool_)
         self._paired = set(state["paired"])
         self.counts = dict(state["counts"])
+        self.seconds = state["seconds"]
+        self.schedule.load_state_dict(state["schedule"])
 
 
 class AnchorSampling(ScalarShell):
@@ -345,7 +384,8 @@ class AnchorSampling(ScalarShell):
             first needed and closed with the env.
         fraction: share of groups, in [0, 1].
         group_size: episodes of a group where no number is given.
-        schedule: only ``"uniform"`` so far.
+        schedule: ``"uniform"``, or ``"adaptive"``: ``fraction`` at first, and fewer the better corrected predictions
+            are, see :class:`wmrl_env.correction.AdaptiveSchedule`. An ``ExploitGuard`` above follows it.
         mode: ``"sync"``: the step waits for the sandbox, and the real score becomes its score. ``"async"``: executions
             run in the background, ``concurrency`` at once; the step keeps the prediction, and the pair comes late. Each
             solution runs once, and anchors that find no free place are skipped. What comes when depends on the machine,
@@ -357,9 +397,11 @@ class AnchorSampling(ScalarShell):
             core of its own.
         stream: where pairs go: an ``AnchorStream``, its url, or ``None`` for one of its own.
         update: False keeps pairs out of the stream, for evaluation.
+        max_executions, max_seconds: budget of executions, or of their seconds, after which no group is anchored and
+            nothing audited. Groups begun are finished. ``None`` for no limit.
 
     Raises:
-        ValueError: an argument out of its range, a mode that does not exist yet, or a wrong order of wrappers.
+        ValueError: an argument out of its range, or a wrong order of wrappers.
 
     ``info`` of a step: ``score`` and ``graded`` as corrected; ``anchor_score`` the real score, ``anchor_reward`` the
     reward of it, NaN where there is none; ``anchor_outcome`` the sandbox's ``Outcome`` or ``None``; ``raw_reward`` the

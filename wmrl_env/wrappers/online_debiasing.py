@@ -11,6 +11,7 @@ import numpy as np
 from wmrl_env.correction import (
     AnchorPair,
     AnchorStream,
+    DriftDetector,
     OnlineCalibrator,
     PredictionSmoother,
     ResidualModel,
@@ -41,6 +42,7 @@ class DebiasingCore(Core):
         residuals: bool = False,
         stream: AnchorStream | str | None = None,
         update: bool = True,
+        detect_drift: bool = False,
     ) -> None:
         super().__init__(env)
         if stratify is not None and stratify not in get_args(Stratify):
@@ -49,31 +51,27 @@ class DebiasingCore(Core):
         self.calibrator = OnlineCalibrator(min_pairs, refit_every, capacity)
         self.residuals = ResidualModel() if residuals else None
         self.smoother = PredictionSmoother()
+        self.drift = DriftDetector() if detect_drift else None
         self.update = update
         self.debiased = AnchorStream()  # the same pairs, with predictions debiased by a map that had not seen them
         self._anchors = anchors_below(env, self.name, stream)
         self._cursor = 0
+        self._sampling = core_below(env, AnchorCore)
+        if self._sampling is not None:
+            self._sampling.heard = False
 
     def correct(self, batch: StepBatch, rewards: np.ndarray) -> np.ndarray:
-        codes, task_ids = batch.require("code"), batch.task_ids
-        strata = self._strata(task_ids, codes)
-        raw, below = batch.floats("raw_score"), batch.floats("score")
-        predicted = is_predicted(batch)
-        guesses = np.where(np.isfinite(batch.floats("anchor_score")), raw, below)
-        members = batch.matrix("member_scores")
-        debiased = np.where(predicted, self.calibrator(guesses, strata), guesses)
-        debiased_members = np.where(predicted[:, None], self.calibrator(members, strata), members)
+        if self.residuals is not None and self.update:
+            terms = [solution_terms(code) for code in batch.require("code")]
+            predictions = np.where(is_predicted(batch), batch.floats("raw_score"), np.nan)
+            self.smoother.add(batch.task_ids, terms, predictions)
+        debiased, debiased_members, residual, variance = self.debias(batch)
         if self.residuals is not None:
-            if self.update:
-                terms = [solution_terms(code) for code in codes]
-                self.smoother.add(task_ids, terms, np.where(predicted, batch.floats("raw_score"), np.nan))
-            residual, variance = self.residuals_of(batch)
-            debiased, debiased_members = debiased + residual, debiased_members + residual[:, None]
             batch.set("residual", residual)
             batch.set("residual_variance", variance)
         self.learn()
 
-        scores = np.where(np.isfinite(batch.floats("anchor_score")), below, debiased)
+        scores = np.where(np.isfinite(batch.floats("anchor_score")), batch.floats("score"), debiased)
         at_this_height = self.reward(batch, scores)
         batch.set("score", scores)
         batch.set("debiased_score", debiased)
@@ -91,14 +89,22 @@ class DebiasingCore(Core):
         both = f"{task_id}/{of_code}"
         return {None: "", "task": task_id, "action_class": of_code, "task_action_class": both}[self.stratify]
 
-    def residuals_of(self, batch: StepBatch) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and variance (k,) of what the map leaves of each row's error; 0 where nothing was predicted."""
-        if self.residuals is None:
-            raise ValueError("OnlineDebiasing was made without residuals=True")
-        terms = [solution_terms(code) for code in batch.require("code")]
-        mean, variance = self._residual(self.residuals, batch.task_ids, terms, batch.floats("raw_score"))
-        usable = is_predicted(batch) & np.isfinite(mean)
-        return np.where(usable, mean, 0.0), np.where(usable, variance, 0.0)
+    def debias(self, batch: StepBatch) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """What is known now of each row: debiased score (k,) and members' (k, M), and mean and variance (k,) of the
+        residual in it, 0 where nothing was predicted."""
+        codes, task_ids = batch.require("code"), batch.task_ids
+        strata = self._strata(task_ids, codes)
+        raw, predicted = batch.floats("raw_score"), is_predicted(batch)
+        members = batch.matrix("member_scores")
+        debiased = np.where(predicted, self.calibrator(raw, strata), raw)
+        debiased_members = np.where(predicted[:, None], self.calibrator(members, strata), members)
+        residual, variance = np.zeros((2, len(batch)))
+        if self.residuals is not None:
+            terms = [solution_terms(code) for code in codes]
+            residual, variance = self._residual(self.residuals, task_ids, terms, raw)
+            usable = predicted & np.isfinite(residual)
+            residual, variance = np.where(usable, residual, 0.0), np.where(usable, variance, 0.0)
+        return debiased + residual, debiased_members + residual[:, None], residual, variance
 
     def _residual(
         self,
@@ -118,13 +124,31 @@ class DebiasingCore(Core):
         pairs, self._cursor = self._anchors.read(self._cursor)
         if not pairs or not self.update:
             return
-        self.debiased.append(self._debias(pairs))
         predicted, real = _scores(pairs)
-        weights = np.array([pair.weight for pair in pairs])
-        self.calibrator.update(predicted, real, self._strata_of(pairs), weights)
+        debiased = list(self._debias(pairs))
+        self.debiased.append(debiased)
+        honest = real - _scores(debiased)[0]
+        if self._sampling is not None:
+            self._sampling.schedule.observe([pair.task_id for pair in pairs], honest, real)
+        self.calibrator.update(predicted, real, self._strata_of(pairs), np.array([pair.weight for pair in pairs]))
         if self.residuals is not None:
             self.residuals.add(pairs)
+        self._forget(pairs, honest)
+        if self.residuals is not None:
             self._condition(self.residuals)
+
+    def _forget(self, pairs: Sequence[AnchorPair], honest: np.ndarray) -> None:
+        """Let go of the pairs before a change. Pairs of one solution share its error, and count as one."""
+        if self.drift is None:
+            return
+        solutions: dict[str, list[int]] = {}
+        for row, pair in enumerate(pairs):
+            solutions.setdefault(pair.code_hash, []).append(row)
+        for rows in solutions.values():
+            if since := self.drift.update(float(honest[rows].mean())):
+                self.calibrator.forget(since)
+                if self.residuals is not None:
+                    self.residuals.forget(since)
 
     def _condition(self, residuals: ResidualModel) -> None:
         predicted, real = _scores(residuals.pairs)
@@ -147,18 +171,21 @@ class DebiasingCore(Core):
             "calibrator": self.calibrator.state_dict(),
             "residuals": None if self.residuals is None else self.residuals.state_dict(),
             "smoother": self.smoother.state_dict(),
+            "drift": None if self.drift is None else self.drift.state_dict(),
             "cursor": self._cursor,
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         super().load_state_dict(state)
         self.calibrator.load_state_dict(state["calibrator"])
-        if (state["residuals"] is None) != (self.residuals is None):
-            raise ValueError("the state is of an OnlineDebiasing with another residuals=")
+        for name, part in (("residuals", self.residuals), ("drift", self.drift)):
+            if (state[name] is None) != (part is None):
+                raise ValueError(f"the state is of an OnlineDebiasing {'without' if part else 'with'} {name}")
+        if self.drift is not None:
+            self.drift.load_state_dict(state["drift"])
         if self.residuals is not None:
             self.smoother.load_state_dict(state["smoother"])
             self.residuals.load_state_dict(state["residuals"])
-            self._condition(self.residuals)
         self._cursor = self._anchors.position(state["cursor"])
 
 
@@ -189,6 +216,8 @@ class OnlineDebiasing(ScalarShell):
         stream: where anchor pairs come from, an ``AnchorStream`` or its url; by default that of the ``AnchorSampling``
             below.
         update: False freezes the map, for evaluation.
+        detect_drift: forget the pairs before a change of the honest residuals, found by
+            :class:`wmrl_env.correction.DriftDetector`. Until new pairs have come the map stays as it is.
 
     Raises:
         ValueError: an argument out of its range, a wrong order of wrappers, or no anchors.

@@ -25,6 +25,7 @@ def corrected(
     fraction: float = 0.10,
     group_size: int = 8,
     seed: int = 0,
+    schedule: Literal["uniform", "adaptive"] = "uniform",
     mode: Literal["sync", "async"] = "sync",
     reuse: bool = False,
     concurrency: int | None = None,
@@ -33,6 +34,7 @@ def corrected(
     capacity: int = 5000,
     stratify: Stratify | None = None,
     residuals: bool = False,
+    detect_drift: bool = False,
     weight_max: float = 4.0,
     warmup: int = 32,
     half_life: float = 64.0,
@@ -43,6 +45,8 @@ def corrected(
     pessimism: float = 1.0,
     stream: AnchorStream | str | None = None,
     update: bool = True,
+    max_executions: int | None = None,
+    max_seconds: float | None = None,
 ) -> Any:
     """``env`` in AnchorSampling, OnlineDebiasing, InverseVarianceDenoising, ExploitGuard (with ``audits`` above 0) and
     CompareRewards, from the inside out.
@@ -72,10 +76,10 @@ def corrected(
         kinds = tuple(getattr(vector, kind.__name__) for kind in kinds)
     sampling, debiasing, denoising, guard, compare = kinds
     env = sampling(
-        env, sandbox, fraction, group_size, mode=mode, seed=seed, reuse=reuse, concurrency=concurrency, stream=stream,
-        update=update,
+        env, sandbox, fraction, group_size, schedule, mode, seed, reuse, concurrency, stream, update, max_executions,
+        max_seconds,
     )  # fmt: skip
-    env = debiasing(env, min_pairs, refit_every, capacity, stratify, residuals, update=update)
+    env = debiasing(env, min_pairs, refit_every, capacity, stratify, residuals, None, update, detect_drift)
     env = denoising(env, weight_max, warmup, half_life, carrier, update=update)
     if audits:
         env = guard(env, audits, explore, optimism, pessimism, seed=seed, update=update)

@@ -215,7 +215,9 @@ def test_a_spec_says_that_it_held_an_object() -> None:
     [
         ({"fraction": 1.5}, "fraction"),
         ({"group_size": 0}, "group_size"),
-        ({"schedule": "adaptive"}, "schedule must be 'uniform'"),
+        ({"schedule": "often"}, "schedule must be one of"),
+        ({"max_executions": -1}, "max_executions must be at least 0"),
+        ({"max_seconds": float("nan")}, "max_seconds must be at least 0"),
         ({"concurrency": 0}, "concurrency"),
         ({"mode": "later"}, "mode must be 'sync' or 'async'"),
         ({"stream": "pairs.db"}, "sqlite:///PATH"),
