@@ -107,11 +107,18 @@ def test_an_integer_weight_is_as_many_pairs(seed: int) -> None:
     assert weighted(GRID) == pytest.approx(repeated(GRID))
 
 
-@given(st.integers(1, 60), st.floats(0.01, 100.0), st.integers(0, 2**32 - 1))
+@given(st.integers(2, 60), st.floats(0.01, 100.0), st.integers(0, 2**32 - 1))
 def test_only_relative_weights_matter(n: int, scale: float, seed: int) -> None:
     predicted, real, weights = np.random.default_rng(seed).uniform(0.05, 1.0, size=(3, n))
     one, other = (fit_monotone(predicted, real, weights * factor) for factor in (1.0, scale))
     assert other(GRID) == pytest.approx(one(GRID))
+
+
+@pytest.mark.xfail(reason="rounding of the weighted mean passes for a spread of equal predictions")
+def test_equal_predictions_shift_at_any_weights() -> None:
+    for weight in (0.3, 0.7, 1.1, 3.0):
+        fit = fit_monotone(np.full(5, 0.1), np.full(5, 0.2), np.full(5, weight))
+        assert fit(np.array([0.05, 0.1])) == pytest.approx([0.15, 0.2])
 
 
 def test_equal_weights_are_no_weights() -> None:
