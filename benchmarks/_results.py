@@ -11,7 +11,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-__all__ = ["write_result"]
+__all__ = ["commit", "write_result"]
+
+
+def commit() -> str:
+    """Hash of the commit that is checked out, empty outside a repository."""
+    head = ["git", "rev-parse", "HEAD"]
+    return subprocess.run(head, capture_output=True, text=True, check=False, cwd=Path(__file__).parent).stdout.strip()
 
 
 def write_result(
@@ -22,13 +28,10 @@ def write_result(
     packages: Sequence[str] = ("wmrl", "torch", "numpy"),
 ) -> None:
     """Write ``rows`` with what they were measured on."""
-    commit = subprocess.run(
-        ["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=False, cwd=Path(__file__).parent
-    )
     result = {
         "benchmark": benchmark,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "commit": commit.stdout.strip(),
+        "commit": commit(),
         "machine": platform.platform(),
         "versions": {name: version(name) for name in packages},
         "args": args,

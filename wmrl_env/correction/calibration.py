@@ -12,6 +12,7 @@ import numpy as np
 __all__ = ["MonotoneMap", "OnlineCalibrator", "fit_monotone", "stratum_trust"]
 
 _MIN_BLOCK = 5  # pairs; a level backed by fewer is one lucky solution, and policies climb towards the ends
+_ROUNDING = 1e-12  # of a score
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,9 @@ def fit_monotone(
     starts = np.flatnonzero(np.diff(predicted, prepend=-np.inf))
     pooled = np.add.reduceat(weights, starts)
     steps = isotonic_regression(np.add.reduceat(weights * real, starts) / pooled, weights=pooled)
-    starts = _merge_small(starts[steps.blocks[:-1]], len(real))
+    first = steps.blocks[:-1]
+    first = first[np.diff(steps.x[first], prepend=-np.inf) > _ROUNDING]  # steps that are one but for rounding
+    starts = _merge_small(starts[first], len(real))
     pooled = np.add.reduceat(weights, starts)
     x = np.add.reduceat(weights * predicted, starts) / pooled
     y = np.add.reduceat(weights * real, starts) / pooled
@@ -77,7 +80,7 @@ def fit_monotone(
     low, high = bounds
     deviation = predicted - float(weights @ predicted) / float(weights.sum())
     spread = float(weights @ deviation**2)
-    slope = min(max(float(weights * deviation @ real) / spread, 0.0), 1.0) if spread > 0.0 else 1.0
+    slope = min(max(float(weights * deviation @ real) / spread, 0.0), 1.0) if np.ptp(predicted) > _ROUNDING else 1.0
     if x[0] > low:
         x, y = np.append(low, x), np.append(y[0] - slope * (x[0] - low), y)
     if x[-1] < high:

@@ -74,12 +74,14 @@ class ResidualModel:
 
     def add(self, pairs: Iterable[AnchorPair]) -> None:
         """Remember pairs; they count from the next :meth:`condition` on."""
+        self._given = None
         for pair in pairs:
             self.pairs.append(pair)
             self._seen += 1
 
     def forget(self, keep: int) -> None:
-        """Forget all but the last ``keep`` pairs."""
+        """Forget all but the last ``keep`` pairs, from the next :meth:`condition` on."""
+        self._given = None
         while len(self.pairs) > keep:
             self.pairs.popleft()
 
@@ -151,7 +153,10 @@ class ResidualModel:
         return cross.T @ self._solved, np.maximum(variance, 0.0)
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything that a new model of the same arguments needs to go on bit-equal, as JSON types."""
+        """Everything that a new model of the same arguments needs to go on bit-equal, as JSON types.
+
+        Taken after :meth:`add` or :meth:`forget`, it goes on from the next :meth:`condition`.
+        """
         given = None if self._known is None or self._given is None else [part.tolist() for part in self._given]
         return {
             "given": given,
@@ -174,7 +179,7 @@ class ResidualModel:
         if state["given"] is not None:
             residuals, own = (np.array(part, np.float64) for part in state["given"])
             self._given = residuals, own
-            self._solve(_Features(list(self.pairs)[: len(own)], own), residuals)
+            self._solve(_Features(list(self.pairs), own), residuals)
 
 
 class _Features:

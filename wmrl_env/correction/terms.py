@@ -36,15 +36,17 @@ def solution_terms(code: str) -> tuple[str, ...]:
 
 def _terms(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.Call):
-        name = _name(node.func)
+        if not (name := _name(node.func)):
+            return
         yield name
         arguments = [(str(place), argument) for place, argument in enumerate(node.args)]
         for key, value in [*arguments, *((keyword.arg or "**", keyword.value) for keyword in node.keywords)]:
             if (constant := _constant(value)) is not None:
                 yield f"{name}({key}={constant})"
-    elif isinstance(node, ast.Assign) and (constant := _constant(node.value)) is not None:
-        for target in node.targets:
-            yield f"{_name(target)}={constant}"
+    elif isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value and (constant := _constant(node.value)):
+        for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+            if name := _name(target):
+                yield f"{name}={constant}"
 
 
 def _name(node: ast.AST) -> str:

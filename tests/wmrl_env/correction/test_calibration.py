@@ -114,7 +114,6 @@ def test_only_relative_weights_matter(n: int, scale: float, seed: int) -> None:
     assert other(GRID) == pytest.approx(one(GRID))
 
 
-@pytest.mark.xfail(reason="rounding of the weighted mean passes for a spread of equal predictions")
 def test_equal_predictions_shift_at_any_weights() -> None:
     for weight in (0.3, 0.7, 1.1, 3.0):
         fit = fit_monotone(np.full(5, 0.1), np.full(5, 0.2), np.full(5, weight))
@@ -125,6 +124,17 @@ def test_equal_weights_are_no_weights() -> None:
     predicted, real, _ = drawn(100)
     fit, plain = fit_monotone(predicted, real, np.ones(100)), fit_monotone(predicted, real)
     assert (fit.x.tolist(), fit.y.tolist()) == (plain.x.tolist(), plain.y.tolist())
+
+
+@given(st.integers(0, 2**32 - 1), st.floats(0.01, 100.0))
+def test_scale_of_the_weights_does_not_matter(seed: int, scale: float) -> None:
+    rng = np.random.default_rng(seed)
+    predicted, real = rng.random(30), rng.integers(0, 4, 30) / 4  # ties decide which steps are one
+    weights = 0.1 + rng.random(30)
+    grid = np.linspace(0.0, 1.0, 21)
+    assert fit_monotone(predicted, real, scale * weights)(grid) == pytest.approx(
+        fit_monotone(predicted, real, weights)(grid), abs=1e-9
+    )
 
 
 @given(pairs, st.randoms())
