@@ -8,8 +8,8 @@
 ========== ==================================================================
 """
 
-from wmrl_env.demo.config import ARMS, DemoConfig, PPOSettings
+from wmrl_env.demo.config import ABLATION, ARMS, DemoConfig, PPOSettings
 from wmrl_env.demo.experiment import run
 from wmrl_env.demo.summary import bootstrap_mean, summarise, verdict
 
-__all__ = ["ARMS", "DemoConfig", "PPOSettings", "bootstrap_mean", "run", "summarise", "verdict"]
+__all__ = ["ABLATION", "ARMS", "DemoConfig", "PPOSettings", "bootstrap_mean", "run", "summarise", "verdict"]

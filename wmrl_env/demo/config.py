@@ -11,9 +11,10 @@ from typing import Literal
 from wmrl_env.correction.reward_rule import RewardKind
 from wmrl_env.wrappers.online_debiasing import Stratify
 
-__all__ = ["ARMS", "DemoConfig", "PPOSettings"]
+__all__ = ["ABLATION", "ARMS", "DemoConfig", "PPOSettings"]
 
 ARMS = ("real", "raw", "mixed", "corrected")
+ABLATION = ("real", "raw", "mixed", "denoise", "debias", "corrected", "guarded")
 
 
 @dataclass(frozen=True)

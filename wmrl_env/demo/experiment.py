@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import platform
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -47,6 +47,7 @@ def run(
     progress: Callable[[str, float], None] = lambda what, seconds: None,
     *,
     backends: tuple[Callable[[Path | None], Sandbox], Callable[[], Backend]] | None = None,
+    arms: Sequence[str] = ARMS,
 ) -> dict[str, Any]:
     """Run the demo and write ``result.json``.
 
@@ -55,8 +56,9 @@ def run(
     Args:
         folder: where results go; made when missing.
         progress: called with what is being done and the seconds of training done so far, of
-            ``len(ARMS) * config.seeds * config.seconds``.
+            ``len(arms) * config.seeds * config.seconds``.
         backends: see :func:`make_backends`, the default.
+        arms: some of :data:`wmrl_env.demo.ABLATION`.
 
     Returns:
         JSON values: ``created``, ``machine``, ``versions``, ``config``, ``arms`` (see
@@ -87,7 +89,7 @@ def run(
 
     runs: list[dict[str, Any]] = []
     for seed in range(config.seed, config.seed + config.seeds):
-        for arm in ARMS:
+        for arm in arms:
             path = unfinished / f"{arm}-{seed}.json"
             begun = len(runs) * config.seconds
             runs.append(_read(path) if path.exists() else _kept(path, train_and_grade(arm, seed, begun)))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wmrl_env.demo.config import ARMS
+from wmrl_env.demo.config import ABLATION
 
 __all__ = ["bootstrap_mean", "summarise", "verdict"]
 
@@ -51,7 +51,7 @@ def summarise(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     executing all its training steps would have taken, over wall seconds times workers.
     """
     arms = []
-    for name in ARMS:
+    for name in ABLATION:
         of_arm = [run for run in runs if run["arm"] == name]
         if not of_arm:
             continue

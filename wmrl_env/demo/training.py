@@ -112,22 +112,30 @@ def wrappers(arm: str, seed: int, config: DemoConfig, sandbox: Backend) -> list[
         "concurrency": config.concurrency,
         "seed": seed,
     }
-    if arm == "mixed":
-        return [partial(vector.AnchorSampling, **sampling)]
-    if arm == "corrected":
-        return [
-            partial(
-                corrected,
-                **sampling,
-                min_pairs=config.min_pairs,
-                refit_every=config.refit_every,
-                stratify=config.stratify,
-                warmup=config.warmup,
-                half_life=config.half_life,
-                carrier="reward",  # PPO takes no sample weights
-            )
-        ]
-    return []
+    debiasing: dict[str, Any] = {
+        "min_pairs": config.min_pairs,
+        "refit_every": config.refit_every,
+        "stratify": config.stratify,
+    }
+    denoising: dict[str, Any] = {
+        "warmup": config.warmup,
+        "half_life": config.half_life,
+        "carrier": "reward",  # PPO takes no sample weights
+    }
+    guard = {"fraction": 0.0, "audits": config.fraction, "residuals": True, "detect_drift": True}
+    stacks: dict[str, list[Callable[[Any], Any]]] = {
+        "real": [],
+        "raw": [],
+        "mixed": [partial(vector.AnchorSampling, **sampling)],
+        "denoise": [
+            partial(vector.AnchorSampling, **sampling),
+            partial(vector.InverseVarianceDenoising, **denoising),
+        ],
+        "debias": [partial(vector.AnchorSampling, **sampling), partial(vector.OnlineDebiasing, **debiasing)],
+        "corrected": [partial(corrected, **sampling, **debiasing, **denoising)],
+        "guarded": [partial(corrected, **{**sampling, **debiasing, **denoising, **guard})],
+    }
+    return stacks[arm]
 
 
 def train(
@@ -181,7 +189,7 @@ def train(
             "speedup": watch.seconds_stood_for / (config.workers * wall_s),
             "curve": watch.curve(),
             "anchors": watch.anchors,
-            "map": _map(envs) if arm == "corrected" else [],
+            "map": _map(envs) if arm in ("debias", "corrected", "guarded") else [],
         }
 
 
