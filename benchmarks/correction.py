@@ -29,6 +29,7 @@ import os
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +99,7 @@ def run_all(seeds: range, processes: int, kept: Path) -> list[dict[str, Any]]:
     done = {(one["world"], one["arm"], one["seed"]) for one in runs}
     todo = [(w, a, s) for s in seeds for w in WORLDS for a in ARMS if (w, a, s) not in done]
     os.environ["OMP_NUM_THREADS"] = "1"  # of the processes to come: two threads on small matrices only wait
-    with ProcessPoolExecutor(processes) as pool, kept.open("a", encoding="utf-8") as file:
+    with ProcessPoolExecutor(processes, get_context("spawn")) as pool, kept.open("a", encoding="utf-8") as file:
         futures = [pool.submit(run, *one) for one in todo]
         for future in track(as_completed(futures), description="training", total=len(futures)):
             runs.append(future.result())

@@ -55,8 +55,11 @@ class UniformSchedule:
             return False
         stretch = math.floor(group * self._share)
         first, end = math.ceil(stretch / self._share), math.ceil((stretch + 1) / self._share)
-        place = Fraction(np.random.default_rng([self.seed, stretch]).random())
-        return group == first + math.floor(place * (end - first))
+        return group == first + math.floor(Fraction(self._place(stretch)) * (end - first))
+
+    def _place(self, stretch: int) -> float:
+        """Where in a stretch its anchor is, in [0, 1)."""
+        return float(np.random.default_rng([self.seed, stretch]).random())
 
 
 class AdaptiveSchedule(UniformSchedule):
@@ -83,6 +86,7 @@ class AdaptiveSchedule(UniformSchedule):
             raise ValueError(f"floor must lie in (0, 1], got {floor!r}")
         self.floor = floor
         self._position = 0.0  # stretches gone by
+        self._anchored = 0
         self._squared = np.zeros(2)  # of residuals: weight, sum
         self._tasks: dict[str, np.ndarray] = {}  # real scores: count, mean, sum of squared deviations
 
@@ -111,25 +115,24 @@ class AdaptiveSchedule(UniformSchedule):
         """Whether the next group is anchored. Groups are asked for one after the other."""
         if not self.fraction:
             return False
+        self._position += self.fraction * self.share
         stretch = math.floor(self._position)
-        place = stretch + np.random.default_rng([self.seed, stretch]).random()
-        before, self._position = self._position, self._position + self.fraction * self.share
-        if before <= place < self._position:
-            return True
-        if self._position < stretch + 1:
+        due = stretch + (self._place(stretch) < self._position - stretch)
+        if self._anchored >= due:
             return False
-        place = stretch + 1 + np.random.default_rng([self.seed, stretch + 1]).random()
-        return place < self._position  # the step reached into the next stretch
+        self._anchored += 1
+        return True
 
     def state_dict(self) -> dict[str, Any]:
         """Everything that a new schedule of the same arguments needs to go on bit-equal, as JSON types."""
         return {
             "position": self._position,
+            "anchored": self._anchored,
             "squared": self._squared.tolist(),
             "tasks": {task: moments.tolist() for task, moments in self._tasks.items()},
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        self._position = state["position"]
+        self._position, self._anchored = state["position"], state["anchored"]
         self._squared = np.array(state["squared"])
         self._tasks = {task: np.array(moments) for task, moments in state["tasks"].items()}

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wmrl_env.wrappers.anchor_sampling import AnchorCore
 from wmrl_env.wrappers.batch import StepBatch
-from wmrl_env.wrappers.shell import AnyEnv, Core, ScalarShell
+from wmrl_env.wrappers.shell import AnyEnv, Core, ScalarShell, core_below
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,16 +18,18 @@ if TYPE_CHECKING:
 
 __all__ = ["CompareCore", "CompareRewards"]
 
-_STAGES = ("raw", "debiased", "denoised", "real")
+_STAGES = ("raw", "debiased", "denoised", "guarded", "real")
 _KEYS = {  # column -> info key
     "raw_score": "raw_score",
     "debiased_score": "debiased_score",
     "denoised_score": "denoised_score",
+    "guarded_score": "guarded_score",
     "real_score": "anchor_score",
     "score": "score",
     "raw_reward": "raw_reward",
     "debiased_reward": "debiased_reward",
     "denoised_reward": "denoised_reward",
+    "guarded_reward": "guarded_reward",
     "real_reward": "anchor_reward",
     "reward_weight": "reward_weight",
     "reward_variance": "reward_variance",
@@ -43,20 +46,23 @@ class CompareCore(Core):
         if capacity < 1:
             raise ValueError(f"capacity must be at least 1, got {capacity}")
         self.steps = 0
+        self._sampling = core_below(env, AnchorCore)
         self._records: deque[tuple[Any, ...]] = deque(maxlen=capacity)
 
     def correct(self, batch: StepBatch, rewards: np.ndarray) -> np.ndarray:
         columns = [batch.floats(key).tolist() for key in _KEYS.values()]
         steps = range(self.steps, self.steps + len(batch))
-        self._records.extend(zip(steps, batch.rows.tolist(), batch.task_ids, *columns, rewards.tolist(), strict=True))
+        groups = [""] * len(batch) if self._sampling is None else self._sampling.group_keys(batch.rows)
+        identities = (steps, batch.rows.tolist(), batch.task_ids, groups)
+        self._records.extend(zip(*identities, *columns, rewards.tolist(), strict=True))
         self.steps += len(batch)
         return rewards
 
     def columns(self) -> dict[str, np.ndarray]:
-        """The kept steps by column: ``step``, ``env``, ``task_id``, scores and rewards by stage, weight, ``reward``."""
-        names = ["step", "env", "task_id", *_KEYS, "reward"]
+        """The kept steps by column: ``step``, ``env``, ``task_id``, ``group``, scores, rewards, weight, ``reward``."""
+        names = ["step", "env", "task_id", "group", *_KEYS, "reward"]
         values = zip(*self._records, strict=True) if self._records else [()] * len(names)
-        kinds = [np.int64, np.int64, object, *[np.float64] * (len(_KEYS) + 1)]
+        kinds = [np.int64, np.int64, object, object, *[np.float64] * (len(_KEYS) + 1)]
         return {name: np.array(value, kind) for name, value, kind in zip(names, values, kinds, strict=True)}
 
     def summary(self) -> dict[str, Any]:
@@ -64,9 +70,11 @@ class CompareCore(Core):
 
         Returns:
             ``steps`` seen, ``kept``, ``anchored`` and ``ungraded`` among those kept, ``mean_weight`` of anchored steps,
-            and one entry for each of ``raw``, ``debiased``, ``denoised``, ``real``: ``mean_score``, ``mean_reward``
-            over its steps; and against real scores, over steps that have both: ``n``, ``bias``, ``mae``, ``spearman``
-            (NaN where undefined). Stages whose wrapper is missing have ``n = 0`` and NaN.
+            and one entry for each of ``raw``, ``debiased``, ``denoised``, ``guarded``, ``real``: ``mean_score``,
+            ``mean_reward`` over its steps; and against real scores, over steps that have both: ``n``, ``bias``,
+            ``mae``, ``within_group`` (root mean square of the error once its group's mean is taken out, which is what
+            group-relative advantages see), ``spearman`` (NaN where undefined). An executed row's guarded score is its
+            real one, so that ``guarded`` has no error of its own. Stages without their wrapper have ``n = 0`` and NaN.
         """
         columns = self.columns()
         real = columns["real_score"]
@@ -88,6 +96,7 @@ class CompareCore(Core):
                 "n": int(both.sum()),
                 "bias": _mean(error),
                 "mae": _mean(np.abs(error)),
+                "within_group": _within_group(error, columns["group"][both]),
                 "spearman": _spearman(scores[both], real[both]),
             }
         return result
@@ -111,7 +120,7 @@ class CompareCore(Core):
             if known.any():
                 over_time.plot(columns["step"][known], _running_mean(rewards[known]), label=stage)
         over_time.set(xlabel="step", ylabel="reward, running mean", title="Rewards")
-        for stage in _STAGES[:-1]:
+        for stage in _STAGES[:3]:
             against_real.plot(
                 columns[f"{stage}_score"], columns["real_score"], "o", markersize=3, alpha=0.5, label=stage
             )
@@ -155,6 +164,14 @@ class CompareRewards(ScalarShell):
 def _mean(values: np.ndarray) -> float:
     values = values[np.isfinite(values)]
     return float(values.mean()) if len(values) else np.nan
+
+
+def _within_group(errors: np.ndarray, groups: np.ndarray) -> float:
+    """Root mean square of the errors around their group's mean, over groups of two and more; NaN without any."""
+    _, members, counts = np.unique(groups.astype(str), return_inverse=True, return_counts=True)
+    freedom = int((counts - 1).sum())
+    means = np.bincount(members, errors) / counts
+    return float(np.sqrt(np.sum((errors - means[members]) ** 2) / freedom)) if freedom else np.nan
 
 
 def _spearman(a: np.ndarray, b: np.ndarray) -> float:

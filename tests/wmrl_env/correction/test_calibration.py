@@ -309,3 +309,18 @@ def test_unknown_outcomes_are_refused_and_nothing_is_kept() -> None:
 def test_bad_arguments(arguments: tuple[int, int, int]) -> None:
     with pytest.raises(ValueError, match="at least"):
         OnlineCalibrator(*arguments)
+
+
+def test_after_forgetting_the_map_is_soon_that_of_the_new_pairs() -> None:
+    rng = np.random.default_rng(0)
+    predicted = rng.random(2000)
+    forgetful, stubborn = OnlineCalibrator(), OnlineCalibrator()
+    for calibrator in (forgetful, stubborn):
+        calibrator.update(predicted, predicted)
+    forgetful.forget(0)
+    assert forgetful(predicted).tolist() == stubborn(predicted).tolist()  # until there is something new to learn from
+    new = rng.random(64)
+    for calibrator in (forgetful, stubborn):
+        calibrator.update(new, 0.5 * new)
+    errors = [float(np.abs(one(predicted) - 0.5 * predicted).mean()) for one in (forgetful, stubborn)]
+    assert errors[0] < 0.02 < 0.1 < errors[1]

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import json
+
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wmrl_env.correction import UniformSchedule
+from wmrl_env.correction import AdaptiveSchedule, UniformSchedule
 
 seeds = st.integers(0, 2**32)
 
@@ -42,3 +45,63 @@ def test_tasks_that_take_turns_all_get_their_share() -> None:
 def test_bad_arguments(fraction: float, seed: int) -> None:
     with pytest.raises(ValueError, match="must"):
         UniformSchedule(fraction, seed)
+
+
+def told(schedule: AdaptiveSchedule, error: float, pairs: int = 200, seed: int = 0) -> AdaptiveSchedule:
+    """After pairs of two tasks, whose real scores deviate by 0.2 and predictions from them by ``error``."""
+    rng = np.random.default_rng(seed)
+    tasks = ["a", "b"] * (pairs // 2)
+    real = 0.2 * rng.standard_normal(pairs) + np.where(np.array(tasks) == "a", 0.2, 0.8)
+    schedule.observe(tasks, error * rng.standard_normal(pairs), real)
+    return schedule
+
+
+@pytest.mark.parametrize(("error", "share"), [(0.01, 0.2), (0.1, 0.5), (0.16, 0.8), (0.4, 1.0)])
+def test_share_is_what_predictions_leave_unsaid(error: float, share: float) -> None:
+    """Of what scores of one task differ by; that tasks differ is no merit of theirs."""
+    assert told(AdaptiveSchedule(0.1), error).share == pytest.approx(share, rel=0.15)
+
+
+def test_share_rises_on_drift_and_falls_again() -> None:
+    schedule = told(AdaptiveSchedule(0.1), 0.05)
+    assert schedule.share < 0.35
+    assert told(schedule, 0.3, 60, seed=1).share > 0.7
+    assert told(schedule, 0.05, 400, seed=2).share < 0.35
+
+
+def test_few_pairs_change_nothing() -> None:
+    assert told(AdaptiveSchedule(0.1), 0.0, 30).share == 1.0
+
+
+def test_without_spread_nothing_is_to_be_learned() -> None:
+    schedule = AdaptiveSchedule(0.1)
+    schedule.observe(["a"] * 40, np.zeros(40), np.full(40, 0.5))
+    assert schedule.share == schedule.floor
+
+
+@given(st.floats(0.01, 1.0), seeds, st.sampled_from([0.01, 0.1, 0.5]), st.integers(1, 300))
+def test_realised_share_follows(fraction: float, seed: int, error: float, groups: int) -> None:
+    schedule = told(AdaptiveSchedule(fraction, seed), error)
+    anchored = sum(schedule(group) for group in range(groups))
+    assert abs(anchored - fraction * schedule.share * groups) < 2.0  # the places in the first and the last stretch
+
+
+@pytest.mark.parametrize("fraction", [0.0, 1.0])
+def test_none_and_all_are_exact_before_any_pair(fraction: float) -> None:
+    schedule = AdaptiveSchedule(fraction, 3)
+    assert [schedule(group) for group in range(50)] == [bool(fraction)] * 50
+
+
+def test_adaptive_state_continues_bit_equal() -> None:
+    schedule, copy = told(AdaptiveSchedule(0.3, 5), 0.1), AdaptiveSchedule(0.3, 5)
+    before = [schedule(group) for group in range(17)]
+    copy.load_state_dict(json.loads(json.dumps(schedule.state_dict())))
+    assert any(before)
+    assert copy.share == schedule.share
+    assert [schedule(group) for group in range(50)] == [copy(group) for group in range(50)]
+
+
+@pytest.mark.parametrize("floor", [0.0, 1.1, float("nan")])
+def test_bad_floor(floor: float) -> None:
+    with pytest.raises(ValueError, match="floor must lie in"):
+        AdaptiveSchedule(0.1, floor=floor)

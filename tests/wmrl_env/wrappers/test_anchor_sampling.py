@@ -350,3 +350,19 @@ def test_closing_keeps_what_has_ended_and_copies_leave_the_background_behind() -
     assert len(env.stream) == 2
     episodes(copy, 1)
     copy.close()
+
+
+@pytest.mark.parametrize("limit", [{"max_executions": 20}, {"max_seconds": 20.0}])
+def test_a_budget_ends_anchors(limit: dict[str, float]) -> None:
+    """An execution takes one second here."""
+    env = vector.AnchorSampling(vector_env(4, reward="score"), Truth(), 1.0, group_size=4, **limit)
+    rng = np.random.default_rng(0)
+    env.reset(seed=0)
+    for _ in range(60):
+        env.step(tuple(map(reply, rng.integers(5000, size=4))))
+    assert env.spent
+    assert 20 <= env.counts["executions"] < 20 + 12  # groups begun are finished, of 3 turns each
+    assert env.seconds == env.counts["executions"] == env.anchor_summary()["seconds"]
+    again = vector.AnchorSampling(vector_env(4, reward="score"), Truth(), 1.0, group_size=4, **limit)
+    again.load_state_dict(json.loads(json.dumps(env.state_dict())))
+    assert again.spent

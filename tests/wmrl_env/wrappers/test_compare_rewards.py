@@ -8,6 +8,7 @@ import pytest
 
 from tests.wmrl_env.wrappers.planted import Truth, reply, scalar_env, vector_env
 from wmrl_env.wrappers import CompareRewards, corrected, vector
+from wmrl_env.wrappers.compare_rewards import _within_group
 
 pytestmark = pytest.mark.usefixtures("fake_task")
 
@@ -36,7 +37,14 @@ def test_summary_holds_every_stage_against_the_real_scores() -> None:
     assert abs(summary["debiased"]["bias"]) < 0.5 * summary["raw"]["bias"]
     assert summary["denoised"]["mae"] < summary["debiased"]["mae"] < summary["raw"]["mae"]
     assert summary["denoised"]["spearman"] > 0.8
-    assert json.loads(json.dumps(summary)) == summary
+    assert summary["denoised"]["within_group"] < summary["raw"]["within_group"]
+    np.testing.assert_equal(json.loads(json.dumps(summary)), summary)
+
+
+def test_a_constant_error_is_none_within_groups() -> None:
+    errors, groups = np.array([0.3, 0.3, -0.1, 0.1, 0.7]), np.array(["a", "a", "b", "b", "c"], object)
+    assert _within_group(errors, groups) == pytest.approx(0.1)
+    assert np.isnan(_within_group(errors[2:3], groups[2:3]))
 
 
 def test_columns_are_what_the_infos_said() -> None:

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from tests.wmrl_env.wrappers.planted import Truth, reply, vector_env
+from tests.wmrl_env.wrappers.planted import Distorted, Truth, reply, vector_env
 from wmrl_env.correction import AnchorStream
 from wmrl_env.wrappers import vector
+from world_models.outcomes import Outcome, Submission
 
 pytestmark = pytest.mark.usefixtures("fake_task")
 
@@ -131,3 +134,40 @@ def test_bad_arguments() -> None:
         make(stratify="model")
     with pytest.raises(ValueError, match="AnchorSampling first"):
         vector.OnlineDebiasing(vector_env(1))
+
+
+class Changing(Distorted):
+    """Says half as much from a moment on."""
+
+    changed = False
+
+    def execute(self, submissions: Sequence[Submission]) -> list[Outcome]:
+        outcomes = super().execute(submissions)
+        if not self.changed:
+            return outcomes
+        return [
+            replace(one, score=0.5 * one.score, member_scores=tuple(0.5 * score for score in one.member_scores))
+            for one in outcomes
+        ]
+
+
+@pytest.mark.parametrize(("detect", "low", "high"), [(True, 0.0, 0.1), (False, 0.15, 1.0)])
+def test_after_a_drift_the_pairs_before_it_are_forgotten(detect: bool, low: float, high: float) -> None:
+    model = Changing()
+    env = vector.AnchorSampling(vector_env(8, reward="score", backend=model), Truth(), 0.5, seed=2)
+    env = vector.OnlineDebiasing(env, detect_drift=detect)
+    play(env, 300)
+    model.changed = True
+    last = play(env, 60, seed=1)[40:]
+    errors = [np.nanmean(np.abs(infos["debiased_score"] - infos["anchor_score"])) for _, infos in last
+              if np.isfinite(infos["anchor_score"]).any()]  # fmt: skip
+    assert low < np.mean(errors) < high
+    assert bool(env.drift and env.drift.changes) == detect
+
+
+def test_the_schedule_hears_of_what_debiasing_leaves() -> None:
+    sampling = vector.AnchorSampling(vector_env(8, reward="score"), Truth(), 0.5, schedule="adaptive", seed=2)
+    env = vector.OnlineDebiasing(sampling, min_pairs=50)
+    play(env, 200)
+    assert 0.2 <= sampling.schedule.share < 0.8
+    assert sampling.realised_fraction < 0.45
