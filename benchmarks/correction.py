@@ -68,7 +68,7 @@ ARMS: dict[str, Wrap] = {
     "both": lambda env, sandbox, seed: InverseVarianceDenoising(_debiased(_anchored(env, sandbox, seed))),
     "ours": lambda env, sandbox, seed: corrected(env, sandbox, seed=seed, audits=0.25, reuse=True, **OURS),
     "ours_adaptive": lambda env, sandbox, seed: corrected(
-        env, sandbox, seed=seed, audits=0.4, reuse=True, schedule="adaptive", **OURS
+        env, sandbox, seed=seed, audits=0.35, reuse=True, schedule="adaptive", **OURS
     ),
     "both_reuse": lambda env, sandbox, seed: InverseVarianceDenoising(
         _debiased(_anchored(env, sandbox, seed, reuse=True))
