@@ -79,11 +79,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="eight seeds")
     parser.add_argument("--seed", type=int, default=0, help="the first")
-    parser.add_argument("--seeds", type=int, help="how many, by default 200")
+    parser.add_argument("--seeds", type=int, help="how many, by default 100")
     parser.add_argument("--processes", type=int, default=os.cpu_count())
     parser.add_argument("--out", type=Path, default=HERE / "results" / "guard.json")
     args = parser.parse_args()
-    seeds = range(args.seed, args.seed + (args.seeds or (8 if args.quick else 200)))
+    seeds = range(args.seed, args.seed + (args.seeds or (8 if args.quick else 100)))
     worlds = {("honest", name): world for name, world in HONEST.items()}
     worlds |= {("exploit", name): world for name, world in EXPLOITED.items()}
     os.environ["OMP_NUM_THREADS"] = "1"  # of the processes to come
