@@ -152,6 +152,7 @@ class OnlineCalibrator:
         self.refit_every = refit_every
         self.pairs: deque[tuple[float, float, str, float]] = deque(maxlen=capacity)
         self._unfitted = 0  # pairs since the last fit
+        self.fits = 0
         self._common: MonotoneMap | None = None
         self._strata: dict[str, tuple[float, MonotoneMap]] = {}
 
@@ -191,7 +192,8 @@ class OnlineCalibrator:
                 self._fit()
 
     def forget(self, keep: int) -> None:
-        """Forget all but the last ``keep`` pairs; the map in use stays until the next fit."""
+        """Forget all but the last ``keep`` pairs; the map in use stays until ``refit_every`` further ones have come."""
+        self._unfitted = 0
         while len(self.pairs) > keep:
             self.pairs.popleft()
 
@@ -205,6 +207,7 @@ class OnlineCalibrator:
             rows = names == name
             self._strata[name] = (trust, fit_monotone(predicted[rows], real[rows], weights[rows]))
         self._unfitted = 0
+        self.fits += 1
 
     def __call__(self, scores: np.ndarray, strata: Sequence[str] | None = None) -> np.ndarray:
         """Calibrated scores.
@@ -237,6 +240,7 @@ class OnlineCalibrator:
         return {
             "pairs": [list(pair) for pair in self.pairs],
             "unfitted": self._unfitted,
+            "fits": self.fits,
             "common": _packed(self._common),
             "strata": {name: [trust, _packed(own)] for name, (trust, own) in self._strata.items()},
         }
@@ -251,7 +255,7 @@ class OnlineCalibrator:
         if not np.isfinite([(p, r, w) for p, r, _, w in pairs]).all():
             raise ValueError("the state holds pairs with scores that are not finite")
         self.pairs = deque(pairs, maxlen=self.pairs.maxlen)
-        self._unfitted = state["unfitted"]
+        self._unfitted, self.fits = state["unfitted"], state["fits"]
         self._common = None if state["common"] is None else _unpacked(state["common"])
         self._strata = {name: (trust, _unpacked(own)) for name, (trust, own) in state["strata"].items()}
 

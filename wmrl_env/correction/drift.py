@@ -35,9 +35,10 @@ class DriftDetector:
             raise ValueError(f"threshold must be above 0, got {threshold}")
         self.threshold = threshold
         self.changes = 0
-        self._begin()
+        self.restart()
 
-    def _begin(self) -> None:
+    def restart(self) -> None:
+        """Forget all values, for one who knows of a change."""
         self._moments = np.zeros(3)  # count, mean, sum of squared deviations
         self._sums = np.zeros(3)  # up, down, spread
         self._since = np.zeros(3, np.int64)  # values since each sum was 0
@@ -57,7 +58,7 @@ class DriftDetector:
             if self._sums.max() >= self.threshold:
                 since = int(self._since[self._sums.argmax()])
                 self.changes += 1
-                self._begin()
+                self.restart()
                 return since
         deviation = value - mean
         mean += deviation / (count + 1.0)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ _FITTED = 300  # pairs that variances are estimated on, the latest
 _GROWTH = 1.5  # of the pairs seen, before they are estimated again
 _PRIOR = (np.log(0.003), 3.0)  # mean and deviation of a component's log variance: any size of a score's error
 _JITTER = 1e-5  # of noise: scores have no more digits
+_TERMS = 1024  # that pairs share, the most frequent
 _INNER = 7  # components that describe solutions; the others are noise of a pair
 
 
@@ -186,12 +188,10 @@ class _Features:
     """n solutions as the components of the covariance see them."""
 
     def __init__(self, pairs: Sequence[AnchorPair], own: np.ndarray) -> None:
-        counts: dict[str, int] = {}
-        for pair in pairs:
-            for term in pair.terms:
-                counts[term] = counts.get(term, 0) + 1
-        telling = (term for term, count in counts.items() if count < len(pairs))
-        self._columns = {term: column for column, term in enumerate(telling)}
+        counts = Counter(term for pair in pairs for term in pair.terms)
+        self._common = {term for term, count in counts.items() if count == len(pairs)}
+        shared = (term for term, count in counts.most_common() if 1 < count < len(pairs))
+        self._columns = {term: column for column, term in enumerate(islice(shared, _TERMS))}
         self._tasks: dict[str, int] = {}
         self._fill(
             [pair.task_id for pair in pairs],
@@ -199,7 +199,7 @@ class _Features:
             np.array([pair.predicted for pair in pairs]),
             own,
         )
-        self.spread = np.array([np.var(pair.member_scores) if pair.member_scores else 0.0 for pair in pairs])
+        self.spread = np.array([_variance(pair.member_scores) for pair in pairs])
 
     def _fill(
         self, task_ids: Sequence[str], terms: Sequence[tuple[str, ...]], predicted: np.ndarray, own: np.ndarray
@@ -210,7 +210,7 @@ class _Features:
         for row, (of_row, given) in enumerate(zip(self.terms, terms, strict=True)):
             columns = [column for term in given if (column := self._columns.get(term)) is not None]
             of_row[columns] = 1.0
-            self.count[row] = len(columns)
+            self.count[row] = sum(term not in self._common for term in given)  # those of no other pair, too
         self.q = 2.0 * predicted - 1.0
         self.own = np.asarray(own, np.float64)
 
@@ -219,7 +219,7 @@ class _Features:
     ) -> _Features:
         """Other solutions, in the same terms."""
         other = object.__new__(_Features)
-        other._columns, other._tasks = self._columns, self._tasks
+        other._columns, other._tasks, other._common = self._columns, self._tasks, self._common
         other._fill(task_ids, terms, predicted, own)
         return other
 
@@ -235,6 +235,8 @@ class _Features:
         """The (n, k) parts of the covariance with ``other``, without their variances."""
         same = (self.task[:, None] == other.task).astype(np.float64)
         common = self.terms @ other.terms.T
+        if other is self:
+            np.fill_diagonal(common, self.count)
         shared = common / np.sqrt(np.maximum(self.count[:, None] * other.count, 1.0))
         slope = self.q[:, None] * other.q
         apart = 0.5 * (self.count[:, None] + other.count) - common
@@ -258,6 +260,11 @@ class _Features:
     def noise(self, variances: np.ndarray) -> np.ndarray:
         """Variance of each pair's noise: (n,)."""
         return np.asarray(variances[_INNER] + variances[_INNER + 1] * self.spread + _JITTER)
+
+
+def _variance(scores: Sequence[float]) -> float:
+    mean = sum(scores) / max(len(scores), 1)
+    return sum((score - mean) ** 2 for score in scores) / max(len(scores), 1)
 
 
 def _estimate(features: _Features, residuals: np.ndarray, start: np.ndarray | None) -> np.ndarray:

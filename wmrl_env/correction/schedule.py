@@ -88,28 +88,28 @@ class AdaptiveSchedule(UniformSchedule):
         self._position = 0.0  # stretches gone by
         self._anchored = 0
         self._squared = np.zeros(2)  # of residuals: weight, sum
-        self._tasks: dict[str, np.ndarray] = {}  # real scores: count, mean, sum of squared deviations
+        self._tasks: dict[str, tuple[int, float]] = {}  # real scores: count and mean
+        self._spread = np.zeros(2)  # of real scores within tasks: degrees of freedom, sum of squared deviations
 
     @property
     def share(self) -> float:  # type: ignore[override]
         """Part of ``fraction`` in force, in [floor, 1]."""
-        moments = np.array(list(self._tasks.values())).reshape(-1, 3)
-        freedom = moments[:, 0].sum() - len(moments)
-        if moments[:, 0].sum() < _FEW or freedom < 1.0:
+        freedom, squares = self._spread.tolist()
+        if freedom < 1.0 or freedom + len(self._tasks) < _FEW:
             return 1.0
-        spread = moments[:, 2].sum() / freedom
-        error = self._squared[1] / self._squared[0]
-        return float(np.clip(math.sqrt(error / spread), self.floor, 1.0)) if spread > 0.0 else self.floor
+        error = float(self._squared[1] / self._squared[0])
+        if squares == 0.0:
+            return 1.0 if error > 0.0 else self.floor
+        return min(max(math.sqrt(error * freedom / squares), self.floor), 1.0)
 
     def observe(self, task_ids: list[str], residuals: np.ndarray, real: np.ndarray) -> None:
         """Hear of n pairs: ``residuals`` are ``real`` less the prediction by corrections that had not seen them."""
         for task, residual, score in zip(task_ids, residuals.tolist(), real.tolist(), strict=True):
             self._squared = _MEMORY * self._squared + (1.0, residual**2)
-            moments = self._tasks.setdefault(task, np.zeros(3))
-            moments[0] += 1.0
-            deviation = score - moments[1]
-            moments[1] += deviation / moments[0]
-            moments[2] += deviation * (score - moments[1])
+            count, mean = self._tasks.get(task, (0, 0.0))
+            moved = mean + (score - mean) / (count + 1)
+            self._spread += (float(count > 0), (score - mean) * (score - moved))
+            self._tasks[task] = count + 1, moved
 
     def __call__(self, group: int) -> bool:
         """Whether the next group is anchored. Groups are asked for one after the other."""
@@ -129,10 +129,14 @@ class AdaptiveSchedule(UniformSchedule):
             "position": self._position,
             "anchored": self._anchored,
             "squared": self._squared.tolist(),
-            "tasks": {task: moments.tolist() for task, moments in self._tasks.items()},
+            "spread": self._spread.tolist(),
+            "tasks": {task: list(moments) for task, moments in self._tasks.items()},
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
+        if "position" not in state:
+            raise ValueError("the state is of a uniform schedule, and this one is adaptive")
         self._position, self._anchored = state["position"], state["anchored"]
         self._squared = np.array(state["squared"])
-        self._tasks = {task: np.array(moments) for task, moments in state["tasks"].items()}
+        self._spread = np.array(state["spread"])
+        self._tasks = {task: (count, mean) for task, (count, mean) in state["tasks"].items()}

@@ -9,7 +9,8 @@ import numpy as np
 
 __all__ = ["PredictionSmoother"]
 
-_TERMS = 128  # of a task, the first to appear; what more there is goes unseen
+_TERMS = 128  # of a task; what more there is goes unseen until one of them is stale
+_STALE = 0.5  # decayed number of predictions with a term, below which it makes room
 _RIDGE = 1.0  # rows that each coefficient's prior is worth
 
 
@@ -41,7 +42,7 @@ class PredictionSmoother:
         for row in np.flatnonzero(np.isfinite(predicted)).tolist():
             by_task.setdefault(task_ids[row], []).append(row)
         for task, rows in by_task.items():
-            columns = self._columns.setdefault(task, {})
+            columns = self._with_room(task, {term for row in rows for term in terms[row]})
             for row in rows:
                 for term in terms[row]:
                     if term not in columns and len(columns) < _TERMS:
@@ -57,6 +58,17 @@ class PredictionSmoother:
             moments *= 0.5 ** (len(rows) / self.half_life)
             self._moments[task] = moments + design.T @ design
             self._coefficients.pop(task, None)
+
+    def _with_room(self, task: str, terms: set[str]) -> dict[str, int]:
+        """Columns of the task, without stale ones where the new terms find no room."""
+        columns = self._columns.setdefault(task, {})
+        if len(columns.keys() | terms) > _TERMS and task in self._moments:
+            moments = self._moments[task]
+            kept = [term for term, column in columns.items() if moments[column, column] >= _STALE]
+            rows = [0, *(columns[term] for term in kept), len(moments) - 1]
+            self._moments[task] = moments[np.ix_(rows, rows)]
+            self._columns[task] = columns = {term: column for column, term in enumerate(kept, 1)}
+        return columns
 
     def __call__(self, task_ids: Sequence[str], terms: Sequence[tuple[str, ...]]) -> np.ndarray:
         """Smoothed predictions, float64 (k,); NaN for a task without any."""

@@ -24,15 +24,15 @@ from wmrl_env.wrappers.batch import StepBatch
 from wmrl_env.wrappers.shell import AnyEnv, Core, ScalarShell
 from world_models.outcomes import Backend, Outcome, Status, Submission
 
-__all__ = ["AnchorCore", "AnchorSampling", "is_predicted", "task_text"]
+__all__ = ["AnchorCore", "AnchorSampling", "Prediction", "digest_of", "is_predicted", "task_text"]
 
 _PENDING_PER_WORKER = 2  # background executions begun or waiting: more would be outdated before they start
 _CERTAIN = (Status.MALFORMED, Status.SYNTAX_ERROR)  # decided by exact checks, never predicted
 _SCHEDULES = {"uniform": UniformSchedule, "adaptive": AdaptiveSchedule}
 
 
-class _Prediction(NamedTuple):
-    """A predicted row, as much of it as its anchor pair needs."""
+class Prediction(NamedTuple):
+    """A predicted row, as much of it as its anchor pair needs, and whoever asked for it."""
 
     submission: Submission
     digest: str
@@ -40,6 +40,8 @@ class _Prediction(NamedTuple):
     score: float
     member_scores: tuple[float, ...]
     weight: float
+    audit: bool
+    paid: float  # for an audit drawn blindly, what the row would be paid without it; else NaN
 
 
 class AnchorCore(Core):
@@ -97,7 +99,8 @@ class AnchorCore(Core):
         self._group = [""] * self.num_envs
         self._anchored = np.zeros(self.num_envs, np.bool_)
         self._paired: set[str] = set()  # digests of the (task, code) pairs in the stream
-        self._pending: dict[Future[list[Outcome]], _Prediction] = {}
+        self._audited: list[tuple[Prediction, float]] = []  # with real scores, for the layer that asked
+        self._pending: dict[Future[list[Outcome]], Prediction] = {}
         self._executor: ThreadPoolExecutor | None = None
         counted = ("steps", "anchored_steps", "audits", "executions", "ungraded_anchors", "reused", "skipped", "pairs")
         self.counts = dict.fromkeys(counted, 0)
@@ -158,7 +161,7 @@ class AnchorCore(Core):
         informed = np.array([status == Status.INFO for status in batch.get("status")], np.bool_)
         anchored = self._anchored[batch.rows] & ~informed
         submissions = _submissions(batch)
-        predictions = self._predictions(batch, submissions, predicted, np.ones(len(batch)))
+        predictions = self._predictions(batch, submissions, predicted)
         if self.mode == "async":
             self._harvest()
             outcomes = self._known(submissions, ~informed)
@@ -191,20 +194,25 @@ class AnchorCore(Core):
         batch.set("anchor_outcome", outcomes)
         return at_this_height
 
-    def audit(self, batch: StepBatch, wanted: np.ndarray, weights: np.ndarray) -> list[Outcome | None]:
+    def audit(
+        self, batch: StepBatch, wanted: np.ndarray, weights: np.ndarray, paid: np.ndarray
+    ) -> list[Outcome | None]:
         """Execute single rows for a layer above, and put their pairs into the stream.
 
         Args:
             batch: k rows of the step, corrected or not.
             wanted: bool (k,), rows with a prediction to execute.
             weights: shape (k,), see :attr:`wmrl_env.correction.AnchorPair.weight`.
+            paid: shape (k,), what rows drawn blindly would be paid without the audit, NaN for others.
 
         Returns:
-            Real outcomes, ``None`` for other rows. In async mode executions only begin here and all are ``None``.
+            Real outcomes, ``None`` for other rows, and for what would go beyond the budget. In async mode executions
+            only begin here and all are ``None``; :meth:`take_audited` has them later.
         """
         submissions = _submissions(batch)
-        wanted = wanted & (not self.spent)
-        predictions = self._predictions(batch, submissions, batch.floats("raw_score"), weights)
+        if self.max_executions is not None:
+            wanted = wanted & (np.cumsum(wanted) <= self.max_executions - self.counts["executions"])
+        predictions = self._predictions(batch, submissions, batch.floats("raw_score"), weights, wanted, paid)
         self.counts["audits"] += int(wanted.sum())
         if self.mode == "async":
             self._harvest()
@@ -217,29 +225,45 @@ class AnchorCore(Core):
         self.counts["ungraded_anchors"] += sum(outcome is not None and outcome.score is None for outcome in outcomes)
         return outcomes
 
+    def take_audited(self) -> list[tuple[Prediction, float]]:
+        """Audits that were graded since the last call, and their real scores."""
+        taken, self._audited = self._audited, []
+        return taken
+
     def group_keys(self, rows: np.ndarray) -> list[str]:
         """Key of the group that each row's episode belongs to."""
         return [self._group[row] for row in rows.tolist()]
 
     def _predictions(
-        self, batch: StepBatch, submissions: list[Submission], predicted: np.ndarray, weights: np.ndarray
-    ) -> list[_Prediction | None]:
+        self,
+        batch: StepBatch,
+        submissions: list[Submission],
+        predicted: np.ndarray,
+        weights: np.ndarray | None = None,
+        audits: np.ndarray | None = None,
+        paid: np.ndarray | None = None,
+    ) -> list[Prediction | None]:
         """What the world model said, ``None`` for rows where it said nothing."""
+        size = len(batch)
+        weights = np.ones(size) if weights is None else weights
+        audits = np.zeros(size, np.bool_) if audits is None else audits
+        paid = np.full(size, np.nan) if paid is None else paid
+        asked = zip(weights.tolist(), audits.tolist(), paid.tolist(), strict=True)
         usable = is_predicted(batch) & np.isfinite(predicted)
         members = batch.matrix("member_scores")
         return [
-            _Prediction(
+            Prediction(
                 submission,
-                _digest(submission.task_id, submission.code),
+                digest_of(submission.task_id, submission.code),
                 self._group[row],
                 float(score),
                 tuple(of_members.tolist()) if np.isfinite(of_members).all() else (),
-                weight,
+                *of_asker,
             )
             if fit
             else None
-            for submission, row, score, of_members, weight, fit in zip(
-                submissions, batch.rows.tolist(), predicted, members, weights.tolist(), usable.tolist(), strict=True
+            for submission, row, score, of_members, of_asker, fit in zip(
+                submissions, batch.rows.tolist(), predicted, members, asked, usable.tolist(), strict=True
             )
         ]
 
@@ -271,7 +295,7 @@ class AnchorCore(Core):
                 outcomes[row] = outcome
         return outcomes
 
-    def _launch(self, predictions: list[_Prediction]) -> None:
+    def _launch(self, predictions: list[Prediction]) -> None:
         """Begin executions in the background; what finds no place, or is known or under way, is left out."""
         offered: int = getattr(self.sandbox, "workers", 1)
         workers = self.concurrency or offered
@@ -307,8 +331,10 @@ class AnchorCore(Core):
         self.counts["executions"] += len(ran)
         self.seconds += sum(outcome.seconds for outcome in ran)
 
-    def _publish(self, one: _Prediction, outcome: Outcome | None) -> None:
+    def _publish(self, one: Prediction, outcome: Outcome | None) -> None:
         """A pair into the stream, where both sides are known."""
+        if one.audit and outcome is not None and outcome.score is not None:
+            self._audited.append((one, outcome.score))
         if not self.update or outcome is None or outcome.score is None:
             return
         self._paired.add(one.digest)
@@ -443,7 +469,8 @@ def _score(outcome: Outcome | None) -> float:
     return np.nan if outcome is None or outcome.score is None else outcome.score
 
 
-def _digest(task_id: str, code: str) -> str:
+def digest_of(task_id: str, code: str) -> str:
+    """Name of a solution."""
     return blake2b(f"{task_id}\0{code}".encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 

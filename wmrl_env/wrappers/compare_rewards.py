@@ -33,6 +33,8 @@ _KEYS = {  # column -> info key
     "real_reward": "anchor_reward",
     "reward_weight": "reward_weight",
     "reward_variance": "reward_variance",
+    "audited": "audited",
+    "audit_probability": "audit_probability",
 }
 
 
@@ -59,7 +61,7 @@ class CompareCore(Core):
         return rewards
 
     def columns(self) -> dict[str, np.ndarray]:
-        """The kept steps by column: ``step``, ``env``, ``task_id``, ``group``, scores, rewards, weight, ``reward``."""
+        """The kept steps by column: ``step``, ``env``, ``task_id``, ``group``, scores, rewards, audits, ``reward``."""
         names = ["step", "env", "task_id", "group", *_KEYS, "reward"]
         values = zip(*self._records, strict=True) if self._records else [()] * len(names)
         kinds = [np.int64, np.int64, object, object, *[np.float64] * (len(_KEYS) + 1)]
@@ -71,14 +73,16 @@ class CompareCore(Core):
         Returns:
             ``steps`` seen, ``kept``, ``anchored`` and ``ungraded`` among those kept, ``mean_weight`` of anchored steps,
             and one entry for each of ``raw``, ``debiased``, ``denoised``, ``guarded``, ``real``: ``mean_score``,
-            ``mean_reward`` over its steps; and against real scores, over steps that have both: ``n``, ``bias``,
-            ``mae``, ``within_group`` (root mean square of the error once its group's mean is taken out, which is what
-            group-relative advantages see), ``spearman`` (NaN where undefined). An executed row's guarded score is its
-            real one, so that ``guarded`` has no error of its own. Stages without their wrapper have ``n = 0`` and NaN.
+            ``mean_reward`` over its steps; and against real scores, over steps that have both: ``n``; ``bias`` and
+            ``mae``, audited steps weighted since the guard prefers what looks good; ``within_group``, the root mean
+            square of the error once its group's mean is taken out, which is what group-relative advantages see;
+            ``spearman`` (NaN where undefined). An executed row's guarded score is its real one, so that ``guarded`` has
+            no error of its own. Stages without their wrapper have ``n = 0`` and NaN.
         """
         columns = self.columns()
         real = columns["real_score"]
         known = np.isfinite(real)
+        weights = _weights(columns["audited"], columns["audit_probability"])
         result: dict[str, Any] = {
             "steps": self.steps,
             "kept": len(real),
@@ -94,8 +98,8 @@ class CompareCore(Core):
                 "mean_score": _mean(scores),
                 "mean_reward": _mean(columns[f"{stage}_reward"]),
                 "n": int(both.sum()),
-                "bias": _mean(error),
-                "mae": _mean(np.abs(error)),
+                "bias": _mean(error, weights[both]),
+                "mae": _mean(np.abs(error), weights[both]),
                 "within_group": _within_group(error, columns["group"][both]),
                 "spearman": _spearman(scores[both], real[both]),
             }
@@ -161,9 +165,21 @@ class CompareRewards(ScalarShell):
     core_type = CompareCore
 
 
-def _mean(values: np.ndarray) -> float:
-    values = values[np.isfinite(values)]
-    return float(values.mean()) if len(values) else np.nan
+def _mean(values: np.ndarray, weights: np.ndarray | None = None) -> float:
+    known = np.isfinite(values)
+    return (
+        float(np.average(values[known], weights=None if weights is None else weights[known])) if known.any() else np.nan
+    )
+
+
+def _weights(audited: np.ndarray, probability: np.ndarray) -> np.ndarray:
+    """1, but for audited rows by 1 / the probability of that, in the mean 1: the guard prefers what looks good."""
+    weights = np.ones(len(audited))
+    chosen = (audited == 1.0) & (probability > 0.0)
+    if chosen.any():
+        weights[chosen] = 1.0 / probability[chosen]
+        weights[chosen] /= weights[chosen].mean()
+    return weights
 
 
 def _within_group(errors: np.ndarray, groups: np.ndarray) -> float:

@@ -43,10 +43,7 @@ class DenoisingCore(Core):
         self._cursor = 0
 
     def correct(self, batch: StepBatch, rewards: np.ndarray) -> np.ndarray:
-        pairs, self._cursor = self._anchors.read(self._cursor)
-        if self.update:
-            self.denoiser.update(pairs)
-
+        self.learn()
         real, below = batch.floats("anchor_score"), batch.floats("score")
         known, predicted = np.isfinite(real), is_predicted(batch)
         guesses = _where_missing(batch.floats("debiased_score"), np.where(known, batch.floats("raw_score"), below))
@@ -59,16 +56,26 @@ class DenoisingCore(Core):
 
         scores = np.where(known, below, fused)
         at_this_height = self.reward(batch, scores)
-        weights = np.where(known, self.denoiser.weight, 1.0)
         batch.set("score", scores)
         batch.set("denoised_score", fused)
         batch.set("denoised_reward", at_this_height)
-        batch.set("reward_weight", weights)
         batch.set("reward_variance", np.where(known, 0.0, np.where(np.isnan(scores), np.nan, variances)))
+        return self.weigh(batch, at_this_height, known)
+
+    def learn(self) -> None:
+        """Read on in the stream."""
+        pairs, self._cursor = self._anchors.read(self._cursor)
+        if self.update:
+            self.denoiser.update(pairs)
+
+    def weigh(self, batch: StepBatch, rewards: np.ndarray, known: np.ndarray) -> np.ndarray:
+        """Note the weight of rows with a known real score, and give back the rewards as the carrier has them: (k,)."""
+        weights = np.where(known, self.denoiser.weight, 1.0)
+        batch.set("reward_weight", weights)
         if self.carrier == "info":
-            return at_this_height
+            return rewards
         baselines = np.array([self.rule.task_mean(task) for task in batch.task_ids])
-        return carry_weight(at_this_height, weights, baselines)
+        return carry_weight(rewards, weights, baselines)
 
     def state_dict(self) -> dict[str, Any]:
         return super().state_dict() | {"denoiser": self.denoiser.state_dict(), "cursor": self._cursor}

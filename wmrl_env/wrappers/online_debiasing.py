@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Literal, get_args
@@ -52,6 +53,8 @@ class DebiasingCore(Core):
         self.residuals = ResidualModel() if residuals else None
         self.smoother = PredictionSmoother()
         self.drift = DriftDetector() if detect_drift else None
+        self._unsettled = True  # until the map is fitted, first or after a change
+        self._sizes: deque[int] = deque(maxlen=4096)  # pairs of each value that the detector has seen
         self.update = update
         self.debiased = AnchorStream()  # the same pairs, with predictions debiased by a map that had not seen them
         self._anchors = anchors_below(env, self.name, stream)
@@ -130,25 +133,34 @@ class DebiasingCore(Core):
         honest = real - _scores(debiased)[0]
         if self._sampling is not None:
             self._sampling.schedule.observe([pair.task_id for pair in pairs], honest, real)
+        fits, learned = self.calibrator.fits, self.residuals is not None and self.residuals.fitted
         self.calibrator.update(predicted, real, self._strata_of(pairs), np.array([pair.weight for pair in pairs]))
         if self.residuals is not None:
             self.residuals.add(pairs)
         self._forget(pairs, honest)
         if self.residuals is not None:
             self._condition(self.residuals)
+        fitted = self._unsettled and self.calibrator.fits > fits
+        if self.drift is not None and (fitted or (self.residuals is not None and self.residuals.fitted > learned)):
+            self.drift.restart()  # what changes is the corrections' doing
+            self._unsettled = False
 
     def _forget(self, pairs: Sequence[AnchorPair], honest: np.ndarray) -> None:
         """Let go of the pairs before a change. Pairs of one solution share its error, and count as one."""
-        if self.drift is None:
+        if self.drift is None or self._unsettled:
             return
         solutions: dict[str, list[int]] = {}
         for row, pair in enumerate(pairs):
             solutions.setdefault(pair.code_hash, []).append(row)
-        for rows in solutions.values():
+        self._sizes.extend(map(len, solutions.values()))
+        for later, rows in zip(range(len(solutions) - 1, -1, -1), solutions.values(), strict=True):
             if since := self.drift.update(float(honest[rows].mean())):
-                self.calibrator.forget(since)
+                keep = sum(list(self._sizes)[-(since + later) :])
+                self.calibrator.forget(keep)
                 if self.residuals is not None:
-                    self.residuals.forget(since)
+                    self.residuals.forget(keep)
+                self._unsettled = True
+                return
 
     def _condition(self, residuals: ResidualModel) -> None:
         predicted, real = _scores(residuals.pairs)
@@ -172,6 +184,8 @@ class DebiasingCore(Core):
             "residuals": None if self.residuals is None else self.residuals.state_dict(),
             "smoother": self.smoother.state_dict(),
             "drift": None if self.drift is None else self.drift.state_dict(),
+            "unsettled": self._unsettled,
+            "sizes": list(self._sizes),
             "cursor": self._cursor,
         }
 
@@ -186,6 +200,8 @@ class DebiasingCore(Core):
         if self.residuals is not None:
             self.smoother.load_state_dict(state["smoother"])
             self.residuals.load_state_dict(state["residuals"])
+        self._unsettled = state["unsettled"]
+        self._sizes = deque(state["sizes"], maxlen=self._sizes.maxlen)
         self._cursor = self._anchors.position(state["cursor"])
 
 
@@ -217,7 +233,7 @@ class OnlineDebiasing(ScalarShell):
             below.
         update: False freezes the map, for evaluation.
         detect_drift: forget the pairs before a change of the honest residuals, found by
-            :class:`wmrl_env.correction.DriftDetector`. Until new pairs have come the map stays as it is.
+            :class:`wmrl_env.correction.DriftDetector`. The map stays until ``refit_every`` new pairs have come.
 
     Raises:
         ValueError: an argument out of its range, a wrong order of wrappers, or no anchors.

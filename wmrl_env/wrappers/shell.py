@@ -208,6 +208,8 @@ class VectorShell(_Shell, VectorWrapper):
         begun = ended if same_step else self._ended & (self._autoreset is AutoresetMode.NEXT_STEP)
         rows = np.arange(self.num_envs) if same_step else np.flatnonzero(~begun)
 
+        self._ended = ended  # also where a correction fails
+
         rewards = np.array(rewards, np.float64)
         if len(rows):
             batch = StepBatch.vector(infos, rows, self.num_envs, final=ended if same_step else None)
@@ -217,7 +219,6 @@ class VectorShell(_Shell, VectorWrapper):
             batch = StepBatch.vector(infos, np.flatnonzero(begun), self.num_envs)
             self.core.reset(batch, np.zeros(len(batch), np.bool_))
             infos = batch.infos
-        self._ended = ended
         return observations, rewards, terminated, truncated, infos
 
     def close(self, **kwargs: Any) -> None:

@@ -69,6 +69,8 @@ def corrected(
         >>> env.get_wrapper_attr("realised_fraction")
         0.0
     """
+    if not audits >= 0.0:
+        raise ValueError(f"audits must be 0, for no guard, or a share of the rows up to 1; got {audits}")
     kinds: tuple[Any, ...] = (AnchorSampling, OnlineDebiasing, InverseVarianceDenoising, ExploitGuard, CompareRewards)
     if isinstance(env, VectorEnv):
         from wmrl_env.wrappers import vector

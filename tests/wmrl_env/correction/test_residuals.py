@@ -261,3 +261,19 @@ def test_state_continues_bit_equal(n: int) -> None:
     assert copy.pairs == model.pairs
     assert np.array_equal(copy(*probe), model(*probe))
     assert copy.state_dict() == model.state_dict()
+
+
+def test_terms_of_no_other_solution_cost_and_change_little() -> None:
+    """A solution may name a new constant each time."""
+    rng = np.random.default_rng(0)
+    tasks, terms, predicted = draw(rng, 300)
+    named = [(*of_row, *(f"v{row}_{place}=0" for place in range(3))) for row, of_row in enumerate(terms)]
+    model = ResidualModel()
+    residuals = errors(overrated_class, (tasks, terms, predicted))
+    model.add(pairs_of((tasks, named, predicted), residuals))
+    model.condition(residuals)
+    assert model._known is not None
+    assert model._known.terms.shape[1] < 30
+    mean, _ = model(["t0", "t0"], [CHOICES[6], CHOICES[0]], np.array([0.5, 0.5]))
+    assert "SVC" in CHOICES[6]
+    assert mean == pytest.approx([-0.4, 0.0], abs=0.15)

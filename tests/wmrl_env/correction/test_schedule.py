@@ -105,3 +105,15 @@ def test_adaptive_state_continues_bit_equal() -> None:
 def test_bad_floor(floor: float) -> None:
     with pytest.raises(ValueError, match="floor must lie in"):
         AdaptiveSchedule(0.1, floor=floor)
+
+
+def test_equal_real_scores_under_wrong_predictions_are_no_reason_to_look_away() -> None:
+    """As when every execution fails."""
+    schedule = AdaptiveSchedule(0.1)
+    schedule.observe(["a"] * 100, np.full(100, -0.6), np.full(100, 0.1))
+    assert schedule.share == 1.0
+
+
+def test_a_uniform_state_is_refused() -> None:
+    with pytest.raises(ValueError, match="of a uniform schedule"):
+        AdaptiveSchedule(0.1).load_state_dict(UniformSchedule(0.1).state_dict())

@@ -149,3 +149,13 @@ def test_state_continues_bit_equal() -> None:
         one.add([*task_ids[90:], "new"], [*terms[90:], ("unseen",)], np.append(predicted[90:], 0.5))
     assert copy.state_dict() == smoother.state_dict()
     assert np.array_equal(copy(["a", "new"] * 2, PROBE), smoother(["a", "new"] * 2, PROBE))
+
+
+def test_terms_that_recur_find_room_among_those_that_do_not() -> None:
+    """A solution may name a new seed each time."""
+    smoother, rng = PredictionSmoother(), np.random.default_rng(0)
+    for batch in range(100):
+        families = rng.choice(["Ridge", "SVC"], 64).tolist() if batch > 4 else ["Ridge"] * 64
+        terms = [(family, f"seed={64 * batch + row}") for row, family in enumerate(families)]
+        smoother.add(["t"] * 64, terms, np.array([0.9 if family == "SVC" else 0.1 for family in families]))
+    assert smoother(["t", "t"], [("SVC", "seed=-1"), ("Ridge", "seed=-2")]) == pytest.approx([0.9, 0.1], abs=0.1)

@@ -9,15 +9,16 @@ import pytest
 from tests.wmrl_env.wrappers.planted import Truth, reply, scalar_env, vector_env
 from wmrl_env.wrappers import CompareRewards, corrected, vector
 from wmrl_env.wrappers.compare_rewards import _within_group
+from world_models.corrupted import CorruptedModel
 
 pytestmark = pytest.mark.usefixtures("fake_task")
 
 
-def play(env: vector.VectorShell, steps: int) -> vector.VectorShell:
+def play(env: vector.VectorShell, steps: int, rows: int = 8) -> vector.VectorShell:
     rng = np.random.default_rng(0)
     env.reset(seed=0)
     for _ in range(steps):
-        env.step(tuple(map(reply, rng.integers(5000, size=8))))
+        env.step(tuple(map(reply, rng.integers(5000, size=rows))))
     return env
 
 
@@ -100,3 +101,14 @@ def test_state_continues() -> None:
 def test_bad_capacity() -> None:
     with pytest.raises(ValueError, match="capacity"):
         CompareRewards(scalar_env(), capacity=0)
+
+
+def test_audits_of_what_looks_good_do_not_make_the_model_look_kind() -> None:
+    model = CorruptedModel(Truth(), noise=0.15, members=1, fresh=True)
+    env = vector_env(16, reward="score", backend=model)
+    env = play(corrected(env, Truth(), fraction=0.0, audits=0.1, min_pairs=5000, capacity=5000), 400, rows=16)
+    columns = env.columns()
+    known = np.isfinite(columns["real_score"])
+    unweighted = float(np.mean((columns["raw_score"] - columns["real_score"])[known]))
+    assert unweighted > 0.03
+    assert abs(env.summary()["raw"]["bias"]) < 0.5 * unweighted

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.wmrl_env.wrappers.planted import Distorted, Truth, reply, vector_env
-from wmrl_env.correction import AnchorStream
+from wmrl_env.correction import AnchorPair, AnchorStream
 from wmrl_env.wrappers import vector
 from world_models.outcomes import Outcome, Submission
 
@@ -171,3 +171,22 @@ def test_the_schedule_hears_of_what_debiasing_leaves() -> None:
     play(env, 200)
     assert 0.2 <= sampling.schedule.share < 0.8
     assert sampling.realised_fraction < 0.45
+
+
+@pytest.mark.parametrize(("copies", "batch"), [(1, 128), (1, 8), (4, 32)])
+def test_what_came_after_a_change_is_kept(copies: int, batch: int) -> None:
+    """In whatever batches the pairs come, and also where several are of one solution."""
+    stream, rng = AnchorStream(), np.random.default_rng(0)
+    env = vector.OnlineDebiasing(vector_env(1), min_pairs=100, stream=stream, detect_drift=True)
+    for start in range(0, 128 + 256, batch):
+        real = np.repeat(rng.random(batch // copies), copies)
+        error = 0.0 if start < 256 else 0.3
+        noise = np.repeat(0.05 * rng.normal(size=batch // copies), copies)
+        stream.append(
+            AnchorPair("t", "g", str((start + row) // copies), float(one - error + off), float(one))
+            for row, (one, off) in enumerate(zip(real, noise, strict=True))
+        )
+        env.core.learn()
+    assert env.drift is not None
+    assert env.drift.changes == 1
+    assert len(env.calibrator.pairs) == pytest.approx(128, abs=8 * copies)
