@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-from world_models.syntax import statements_of
+from world_models.syntax import REMEMBERED_CHARS, statements_of
 
 __all__ = ["solution_terms"]
 
@@ -24,14 +24,19 @@ def solution_terms(code: str) -> tuple[str, ...]:
     >>> solution_terms("DEPTH = 3")
     ('DEPTH=3',)
     """
-    terms = {
-        term
-        for _, statements in statements_of(code) or ()
-        for statement in statements
-        for node in ast.walk(statement)
-        for term in _terms(node)
-    }
+    terms: set[str] = set()
+    for part, statements in statements_of(code) or ():
+        terms |= _terms_of_short(part) if len(part) <= REMEMBERED_CHARS else _terms_of(statements)
     return tuple(sorted(terms))
+
+
+def _terms_of(statements: Iterable[ast.stmt]) -> frozenset[str]:
+    return frozenset(term for statement in statements for node in ast.walk(statement) for term in _terms(node))
+
+
+@lru_cache(maxsize=8192)  # solutions of one kind share most parts
+def _terms_of_short(part: str) -> frozenset[str]:
+    return _terms_of(ast.parse(part).body)
 
 
 def _terms(node: ast.AST) -> Iterator[str]:

@@ -19,6 +19,7 @@ from wmrl_env.correction import (
     action_class,
     solution_terms,
 )
+from wmrl_env.correction.threads import one_blas_thread
 from wmrl_env.wrappers.anchor_sampling import AnchorCore, is_predicted
 from wmrl_env.wrappers.batch import StepBatch
 from wmrl_env.wrappers.shell import AnyEnv, Core, ScalarShell, core_below
@@ -63,6 +64,7 @@ class DebiasingCore(Core):
         if self._sampling is not None:
             self._sampling.heard = False
 
+    @one_blas_thread()
     def correct(self, batch: StepBatch, rewards: np.ndarray) -> np.ndarray:
         if self.residuals is not None and self.update:
             terms = [solution_terms(code) for code in batch.require("code")]
@@ -92,6 +94,7 @@ class DebiasingCore(Core):
         both = f"{task_id}/{of_code}"
         return {None: "", "task": task_id, "action_class": of_code, "task_action_class": both}[self.stratify]
 
+    @one_blas_thread()
     def debias(self, batch: StepBatch) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """What is known now of each row: debiased score (k,) and members' (k, M), and mean and variance (k,) of the
         residual in it, 0 where nothing was predicted."""
